@@ -1,5 +1,5 @@
 /// The projections that are built by default, in listing order.
-public let allProjections: [any Projection] = [
+package let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
     RenewalStatesProjection(),
     PlanChangesProjection(),
@@ -10,7 +10,7 @@ public let allProjections: [any Projection] = [
 ]
 
 /// Projections that are built only when named, because most ledgers do not need what they cost.
-public let projectionsOnRequest: [any Projection] = [
+package let projectionsOnRequest: [any Projection] = [
     TransactionsHistoryProjection(),
     MovementsHistoryProjection(),
 ]

@@ -2,28 +2,28 @@
 ///
 /// Contains no logic: the migrator in `EventLog` reads it. A migration that has shipped is never
 /// edited (its checksum is kept in `ledger.migration`); a function that differs is replaced whole.
-public enum Schema {
+package enum Schema {
     /// One numbered, forward-only step.
-    public struct Migration: Sendable {
+    package struct Migration: Sendable {
         /// From 1, without gaps.
-        public let version: Int
+        package let version: Int
         /// File name without its ending.
-        public let name: String
+        package let name: String
         /// The step.
-        public let sql: String
+        package let sql: String
         /// Assertions that hold after it.
-        public let check: String
+        package let check: String
         /// Indexes on large tables, built after the step, while appends continue.
-        public let indexes: [Index]
+        package let indexes: [Index]
         /// The table of schema `operation` that is all it creates, with its schema; nil for others.
         ///
         /// Unlike the log it may be lost, and is created again.
-        public let workingTable: String?
+        package let workingTable: String?
 
         /// A step.
         ///
         /// A step that creates small or new tables also creates their indexes in its SQL.
-        public init(
+        package init(
             version: Int,
             name: String,
             sql: String,
@@ -44,16 +44,16 @@ public enum Schema {
     ///
     /// `CREATE INDEX` in a migration blocks all appends while it reads the table. PostgreSQL cannot
     /// build an index concurrently on a partitioned table, so there it does block them.
-    public struct Index: Sendable {
+    package struct Index: Sendable {
         /// Its name, unique in the schema; without quotes in SQL.
-        public let name: String
+        package let name: String
         /// The table's name, without the schema.
-        public let table: String
+        package let table: String
         /// What follows the table's name in `CREATE INDEX`: columns in parentheses, `WHERE` ….
-        public let definition: String
+        package let definition: String
 
         /// An index.
-        public init(name: String, table: String, definition: String) {
+        package init(name: String, table: String, definition: String) {
             self.name = name
             self.table = table
             self.definition = definition
@@ -61,24 +61,24 @@ public enum Schema {
     }
 
     /// Schemas, roles and the list of migrations; applied before all other changes.
-    public static let bootstrap = text(PackageResources.bootstrap_sql)
+    package static let bootstrap = text(PackageResources.bootstrap_sql)
 
     /// Finds what differs from the roles, owners, privileges, triggers and storage options that a
     /// ledger must have.
     ///
     /// It only reads. Each row contains what differs and the statement that repairs it, or NULL if
     /// ``bootstrap`` does.
-    public static let differences = text(PackageResources.differences_sql)
+    package static let differences = text(PackageResources.differences_sql)
 
     /// Finds how the columns and CHECK constraints of tables differ from those of ``snapshot``; with
     /// the same columns as ``differences``.
-    public static let definitions = text(PackageResources.definitions_sql)
+    package static let definitions = text(PackageResources.definitions_sql)
 
     /// The result of all migrations, as pg_dump prints it.
-    public static let snapshot = text(PackageResources.snapshot_sql)
+    package static let snapshot = text(PackageResources.snapshot_sql)
 
     /// Functions that tables refer to; applied before the migrations.
-    public static let functionsBefore = [
+    package static let functionsBefore = [
         text(PackageResources.lane_of_sql), text(PackageResources.is_erasing_sql),
         text(PackageResources.refuse_change_sql),
         text(PackageResources.refuse_unless_blanked_sql),
@@ -91,14 +91,14 @@ public enum Schema {
     ]
 
     /// Functions that refer to tables; applied after the migrations.
-    public static let functionsAfter = [
+    package static let functionsAfter = [
         text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
         text(PackageResources.forget_rejections_sql),
         text(PackageResources.forget_audits_sql),
     ]
 
     /// The migrations, oldest first.
-    public static let migrations = [
+    package static let migrations = [
         Migration(
             version: 1,
             name: "v001-ledger",

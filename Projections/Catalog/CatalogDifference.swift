@@ -1,36 +1,36 @@
 /// How one version of a catalog differs from another, product by product.
-public struct CatalogDifference: Hashable, Sendable {
+package struct CatalogDifference: Hashable, Sendable {
     /// A product in both versions that differs between them.
-    public struct Changed: Codable, Hashable, Sendable {
+    package struct Changed: Codable, Hashable, Sendable {
         /// Its identifier.
-        public let productId: String
+        package let productId: String
         /// What differs, in the order of the properties.
-        public let fields: [Field]
+        package let fields: [Field]
     }
 
     /// A property of a product that differs.
-    public struct Field: Codable, Hashable, Sendable {
+    package struct Field: Codable, Hashable, Sendable {
         /// The property's name.
-        public let name: String
+        package let name: String
         /// The value in the older version; nil if it has none.
-        public let old: String?
+        package let old: String?
         /// The value in the newer version; nil if it has none.
-        public let new: String?
+        package let new: String?
     }
 
     /// Identifiers that only the newer version has, in order of UTF-8 bytes.
-    public let added: [String]
+    package let added: [String]
     /// Identifiers that only the older version has, in order of UTF-8 bytes.
-    public let removed: [String]
+    package let removed: [String]
     /// Products in both versions that differ, by identifier in order of UTF-8 bytes.
-    public let changed: [Changed]
+    package let changed: [Changed]
 
     /// Whether both have the same products with the same properties.
-    public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
+    package var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 
     /// The difference from an older version to a newer one; everything is added if there is no
     /// older one.
-    public init(from old: ProductCatalog?, to new: ProductCatalog) {
+    package init(from old: ProductCatalog?, to new: ProductCatalog) {
         let before = old.map(CatalogDifference.products) ?? []
         let after = CatalogDifference.products(of: new)
         var (added, removed, changed): ([String], [String], [Changed]) = ([], [], [])
@@ -133,14 +133,14 @@ extension CatalogDifference {
 
 extension CatalogPrice {
     /// A short text: `9.99 USA`.
-    public var summary: String {
+    package var summary: String {
         [text, currency, storefront].compactMap { $0 }.joined(separator: " ")
     }
 }
 
 extension CatalogOffer {
     /// A short text: `introductory FREE_TRIAL 1 × P1W`.
-    public var summary: String {
+    package var summary: String {
         var words = [kind.rawValue]
         if let identifier { words.append(identifier) }
         words += [paymentMode.rawValue, "\(numberOfPeriods) × \(period)"]
@@ -151,7 +151,7 @@ extension CatalogOffer {
 
 extension ProductCatalog.BillingPlan {
     /// A short text: `MONTHLY 9.99 USA of 119.88 USA`.
-    public var summary: String {
+    package var summary: String {
         var words = [type]
         if let price { words.append(price.summary) }
         if let commitmentPrice { words.append("of \(commitmentPrice.summary)") }

@@ -3,13 +3,13 @@ public import Events
 /// Every version of the catalog, so a change of plan is classified by what was on sale at the time.
 public struct CatalogHistory: Hashable, Sendable {
     /// The versions by the instant at which they take effect, then by number.
-    public let versions: [ProductCatalog]
+    package let versions: [ProductCatalog]
 
     /// No catalog: every change is only a `planChange`.
     public static let none = CatalogHistory([])
 
     /// A history of these versions, in whatever order they come.
-    public init(_ versions: [ProductCatalog]) {
+    package init(_ versions: [ProductCatalog]) {
         self.versions = versions.sorted {
             ($0.effectiveFrom, $0.version) < ($1.effectiveFrom, $1.version)
         }
@@ -27,12 +27,12 @@ public struct CatalogHistory: Hashable, Sendable {
     ///
     /// If two take effect at the same instant, the one imported later applies. Before the first
     /// version, the first one applies, because nothing better is known about that time.
-    public func version(at instant: Instant) -> ProductCatalog? {
+    package func version(at instant: Instant) -> ProductCatalog? {
         versions.last { $0.effectiveFrom <= instant } ?? versions.first
     }
 
     /// The product with that id as sold at an instant; nil if that version lacks it.
-    public func product(_ productId: String, at instant: Instant) -> ProductCatalog.Product? {
+    package func product(_ productId: String, at instant: Instant) -> ProductCatalog.Product? {
         version(at: instant)?.product(productId)
     }
 
@@ -49,7 +49,7 @@ public struct CatalogHistory: Hashable, Sendable {
 
 extension ProductCatalog {
     /// The class of a change from one product to another, by the levels of this version.
-    public func change(from: String, to: String) -> PlanChangeClass {
+    package func change(from: String, to: String) -> PlanChangeClass {
         guard let old = subscription(from), let new = subscription(to),
             byBytes(old.subscriptionGroupIdentifier, new.subscriptionGroupIdentifier) == nil
         else { return .planChange }
@@ -57,7 +57,7 @@ extension ProductCatalog {
     }
 
     /// Whether two products have periods of the same length; nil if either is not known.
-    public func haveSameDuration(_ one: String, _ other: String) -> Bool? {
+    package func haveSameDuration(_ one: String, _ other: String) -> Bool? {
         guard let one = subscription(one), let other = subscription(other) else { return nil }
         return one.duration == other.duration
     }

@@ -1,8 +1,8 @@
 /// An offer on a subscription: a number of periods at a lower price, or free.
-public struct CatalogOffer: Codable, Hashable, Sendable {
+package struct CatalogOffer: Codable, Hashable, Sendable {
     /// The eligible customers; the raw values are ours, the ranks Apple's `offerType` (Apple's
     /// data: transactions).
-    public enum Kind: String, CaseIterable, Codable, Sendable {
+    package enum Kind: String, CaseIterable, Codable, Sendable {
         /// For customers who never had one in the group; `offerType` 1.
         case introductory
         /// For customers chosen by the developer; `offerType` 2.
@@ -14,7 +14,7 @@ public struct CatalogOffer: Codable, Hashable, Sendable {
     }
 
     /// How it is paid, in the terms of Apple's `offerDiscountType`.
-    public enum PaymentMode: RawRepresentable, Codable, Hashable, Sendable {
+    package enum PaymentMode: RawRepresentable, Codable, Hashable, Sendable {
         /// One free period of the offer's length.
         case freeTrial
         /// Several periods, each at the offer's price.
@@ -25,7 +25,7 @@ public struct CatalogOffer: Codable, Hashable, Sendable {
         case unrecognised(String)
 
         /// The mode for one of Apple's words.
-        public init(rawValue: String) {
+        package init(rawValue: String) {
             switch rawValue {
             case "FREE_TRIAL": self = .freeTrial
             case "PAY_AS_YOU_GO": self = .payAsYouGo
@@ -35,7 +35,7 @@ public struct CatalogOffer: Codable, Hashable, Sendable {
         }
 
         /// Apple's word: `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`, or the unknown one.
-        public var rawValue: String {
+        package var rawValue: String {
             switch self {
             case .freeTrial: "FREE_TRIAL"
             case .payAsYouGo: "PAY_AS_YOU_GO"
@@ -46,17 +46,17 @@ public struct CatalogOffer: Codable, Hashable, Sendable {
     }
 
     /// The eligible customers.
-    public let kind: Kind
+    package let kind: Kind
     /// Apple's `offerIdentifier`; nil for introductory offers, which have none.
-    public let identifier: String?
+    package let identifier: String?
     /// How it is paid.
-    public let paymentMode: PaymentMode
+    package let paymentMode: PaymentMode
     /// The length of one of its periods.
-    public let period: SubscriptionPeriod
+    package let period: SubscriptionPeriod
     /// The number of periods, from 1; always 1 unless it is paid as you go.
-    public let numberOfPeriods: Int
+    package let numberOfPeriods: Int
     /// The price of one period; nil if it is free or the catalog does not state it.
-    public let price: CatalogPrice?
+    package let price: CatalogPrice?
 
     private enum CodingKeys: String, CodingKey {
         case kind, numberOfPeriods, price
@@ -66,7 +66,7 @@ public struct CatalogOffer: Codable, Hashable, Sendable {
     }
 
     /// An offer with these values.
-    public init(
+    package init(
         kind: Kind,
         identifier: String?,
         paymentMode: PaymentMode,

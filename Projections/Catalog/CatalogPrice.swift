@@ -1,11 +1,11 @@
 /// The price of a product or an offer in one store, as stated in the catalog.
-public struct CatalogPrice: Codable, Hashable, Sendable {
+package struct CatalogPrice: Codable, Hashable, Sendable {
     /// The store's country, ISO 3166-1 alpha-3; nil if the catalog does not state it.
-    public let storefront: String?
+    package let storefront: String?
     /// ISO 4217; nil if the catalog does not state it, as in all of Xcode's files.
-    public let currency: String?
+    package let currency: String?
     /// The amount as written in the catalog, such as `9.99`.
-    public let text: String
+    package let text: String
 
     private enum CodingKeys: String, CodingKey {
         case storefront, currency
@@ -13,7 +13,7 @@ public struct CatalogPrice: Codable, Hashable, Sendable {
     }
 
     /// A price with these values.
-    public init(storefront: String?, currency: String?, text: String) {
+    package init(storefront: String?, currency: String?, text: String) {
         self.storefront = storefront
         self.currency = currency
         self.text = text
@@ -23,7 +23,7 @@ public struct CatalogPrice: Codable, Hashable, Sendable {
     /// is a plain decimal number with at most three places.
     ///
     /// A yen is 1000 too (Apple's data: transactions), so the currency need not be known.
-    public var milliunits: Int64? {
+    package var milliunits: Int64? {
         var total: Int64 = 0
         var places: Int?
         var digits = 0
@@ -48,5 +48,5 @@ public struct CatalogPrice: Codable, Hashable, Sendable {
     }
 
     /// The most digits of an amount: with three more places, it still fits in an `Int64`.
-    public static let digitsMax = 15
+    package static let digitsMax = 15
 }

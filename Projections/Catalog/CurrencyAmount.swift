@@ -3,21 +3,21 @@
 /// Apple's amounts are milliunits of every currency (Apple's data: transactions). A part of a price
 /// may not be a whole number of the smallest unit; it is rounded to that unit here, halves away
 /// from zero, and stays exact wherever it is stored.
-public struct CurrencyAmount: Hashable, Sendable {
+package struct CurrencyAmount: Hashable, Sendable {
     private let milliunits: Int64
     private let currency: String?
 
     /// An amount in an ISO 4217 currency; nil if no format named one.
-    public init(_ milliunits: Int64, _ currency: String?) {
+    package init(_ milliunits: Int64, _ currency: String?) {
         self.milliunits = milliunits
         self.currency = currency
     }
 
     /// The number and the currency: `9.99 USD`, `400 JPY`.
-    public var text: String { number + (currency.map { " \($0)" } ?? "") }
+    package var text: String { number + (currency.map { " \($0)" } ?? "") }
 
     /// The number alone; without a currency, it has two decimals, and a third if needed.
-    public var number: String {
+    package var number: String {
         let sign = milliunits < 0 ? "-" : ""
         guard let decimals else {
             let (whole, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
@@ -35,7 +35,7 @@ public struct CurrencyAmount: Hashable, Sendable {
     }
 
     /// The milliunits of the written number.
-    public var rounded: Int64 {
+    package var rounded: Int64 {
         guard let decimals else { return milliunits }
         let step = CurrencyAmount.powersOfTen[CurrencyAmount.milliunitDecimals - decimals]
         let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: step)

@@ -1,23 +1,23 @@
 /// The class of every change within every group of a catalog, for the operator to check the levels.
-public struct PlanChangeMatrix: Hashable, Sendable {
+package struct PlanChangeMatrix: Hashable, Sendable {
     /// One group.
-    public struct Group: Hashable, Sendable {
+    package struct Group: Hashable, Sendable {
         /// Apple's identifier of the group.
-        public let subscriptionGroupIdentifier: String
+        package let subscriptionGroupIdentifier: String
         /// Its reference name; nil if the catalog does not state it.
-        public let name: String?
+        package let name: String?
         /// Its subscriptions by level, then by product id.
-        public let subscriptions: [ProductCatalog.Subscription]
+        package let subscriptions: [ProductCatalog.Subscription]
 
         /// All changes from one of its subscriptions to another.
-        public var changes: [Change] {
+        package var changes: [Change] {
             subscriptions.flatMap { from in
                 subscriptions.filter { $0 != from }.map { change(from: from, to: $0) }
             }
         }
 
         /// A change between two of its subscriptions.
-        public func change(
+        package func change(
             from: ProductCatalog.Subscription,
             to: ProductCatalog.Subscription
         ) -> Change {
@@ -36,22 +36,22 @@ public struct PlanChangeMatrix: Hashable, Sendable {
     }
 
     /// A change from one product to another, as documents show it.
-    public struct Change: Codable, Hashable, Sendable {
+    package struct Change: Codable, Hashable, Sendable {
         /// The group of both products.
-        public let subscriptionGroupIdentifier: String
+        package let subscriptionGroupIdentifier: String
         /// The old product.
-        public let from: String
+        package let from: String
         /// The new product.
-        public let to: String
+        package let to: String
         /// Its class.
-        public let kind: PlanChangeClass
+        package let kind: PlanChangeClass
         /// Whether their periods have the same length.
-        public let sameDuration: Bool
+        package let sameDuration: Bool
         /// When Apple carries it out.
-        public let takesEffect: Effect
+        package let takesEffect: Effect
 
         /// When Apple carries out a change.
-        public enum Effect: String, Codable, Sendable {
+        package enum Effect: String, Codable, Sendable {
             /// At once.
             case now
             /// At the next renewal.
@@ -65,13 +65,13 @@ public struct PlanChangeMatrix: Hashable, Sendable {
     }
 
     /// The groups, by identifier in order of UTF-8 bytes.
-    public let groups: [Group]
+    package let groups: [Group]
 
     /// All changes, group by group.
-    public var changes: [Change] { groups.flatMap(\.changes) }
+    package var changes: [Change] { groups.flatMap(\.changes) }
 
     /// The changes of a catalog.
-    public init(_ catalog: ProductCatalog) {
+    package init(_ catalog: ProductCatalog) {
         let sorted = catalog.subscriptions.sorted { left, right in
             let order = byBytes(
                 left.subscriptionGroupIdentifier,

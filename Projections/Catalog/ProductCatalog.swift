@@ -1,20 +1,20 @@
-public import Events
+package import Events
 
 /// The products of an app as the operator imported them: one version, which never changes.
-public struct ProductCatalog: Hashable, Sendable {
+package struct ProductCatalog: Hashable, Sendable {
     /// The version's number, from 1.
-    public let version: Int
+    package let version: Int
     /// The first instant at which it is in force.
-    public let effectiveFrom: Instant
+    package let effectiveFrom: Instant
     /// Its subscriptions, by product id in order of UTF-8 bytes; no id occurs twice.
-    public let subscriptions: [Subscription]
+    package let subscriptions: [Subscription]
     /// All other products, by product id in order of UTF-8 bytes; no id occurs twice.
-    public let otherProducts: [OtherProduct]
+    package let otherProducts: [OtherProduct]
 
     /// A version of these products, given in any order.
     ///
     /// No product id may occur twice, whether in one list or in both; of two, either one is found.
-    public init(
+    package init(
         version: Int,
         effectiveFrom: Instant,
         subscriptions: [Subscription],
@@ -31,12 +31,12 @@ public struct ProductCatalog: Hashable, Sendable {
     }
 
     /// The subscription with that product id; nil if the catalog does not have it.
-    public func subscription(_ productId: String) -> Subscription? {
+    package func subscription(_ productId: String) -> Subscription? {
         ProductCatalog.find(productId, in: subscriptions) { $0.productId }
     }
 
     /// The product with that id; nil if the catalog does not have it.
-    public func product(_ productId: String) -> Product? {
+    package func product(_ productId: String) -> Product? {
         if let subscription = subscription(productId) { return .subscription(subscription) }
         return ProductCatalog.find(productId, in: otherProducts) { $0.productId }
             .map(Product.other)
@@ -61,33 +61,33 @@ public struct ProductCatalog: Hashable, Sendable {
 
 extension ProductCatalog {
     /// A subscription product.
-    public struct Subscription: Codable, Hashable, Sendable {
+    package struct Subscription: Codable, Hashable, Sendable {
         /// Apple's identifier of the product.
-        public let productId: String
+        package let productId: String
         /// The group; a customer has at most one running subscription in each.
-        public let subscriptionGroupIdentifier: String
+        package let subscriptionGroupIdentifier: String
         /// The group's reference name; nil if the catalog does not state it.
-        public let groupName: String?
+        package let groupName: String?
         /// The rank in its group, 1 for the most service; not its price, not its length (Apple's
         /// data: trap 23).
-        public let level: Int
+        package let level: Int
         /// The length of a period at the standard price.
-        public let duration: SubscriptionPeriod
+        package let duration: SubscriptionPeriod
         private let kind: BundleKind?
         private let bundledProductIds: [String]?
         /// The developer's own name for it; nil if the catalog does not state it.
-        public let referenceName: String?
+        package let referenceName: String?
         /// The name customers see, in the catalog's own language; nil if the catalog does not state
         /// it.
-        public let displayName: String?
+        package let displayName: String?
         /// Whether it can be shared with a family.
-        public let isFamilyShareable: Bool
+        package let isFamilyShareable: Bool
         /// The prices of a period, by store; empty if the catalog does not state them.
-        public let prices: [CatalogPrice]
+        package let prices: [CatalogPrice]
         /// The ways to pay for a period; empty if the catalog does not state them.
-        public let billingPlans: [BillingPlan]
+        package let billingPlans: [BillingPlan]
         /// The offers on it, in the catalog's order.
-        public let offers: [CatalogOffer]
+        package let offers: [CatalogOffer]
 
         // Members without a value are omitted: a version without bundles has the bytes that
         // earlier programs stored.
@@ -102,7 +102,7 @@ extension ProductCatalog {
         }
 
         /// What it contains.
-        public var contents: Contents {
+        package var contents: Contents {
             switch kind {
             case nil: .itself
             case .bundle: .bundle(bundledProductIds ?? [])
@@ -111,7 +111,7 @@ extension ProductCatalog {
         }
 
         /// A product with these values.
-        public init(
+        package init(
             productId: String,
             subscriptionGroupIdentifier: String,
             groupName: String? = nil,
@@ -145,7 +145,7 @@ extension ProductCatalog {
     }
 
     /// What a subscription product contains (Apple's data: bundles).
-    public enum Contents: Hashable, Sendable {
+    package enum Contents: Hashable, Sendable {
         /// Only itself: it is not a bundle.
         case itself
         /// A bundle of these products, in the catalog's order; each is also sold alone.
@@ -154,7 +154,7 @@ extension ProductCatalog {
         case suite([String])
 
         /// Apple's `type` of the product, in the words of a transaction.
-        public var type: String {
+        package var type: String {
             switch self {
             case .itself: "Auto-Renewable Subscription"
             case .bundle: "Subscription Bundle"
@@ -163,7 +163,7 @@ extension ProductCatalog {
         }
 
         /// The products in it.
-        public var productIds: [String] {
+        package var productIds: [String] {
             switch self {
             case .itself: []
             case .bundle(let ids), .suite(let ids): ids
@@ -172,13 +172,13 @@ extension ProductCatalog {
     }
 
     /// A way to pay for a subscription's period: at once, or month by month under a commitment.
-    public struct BillingPlan: Codable, Hashable, Sendable {
+    package struct BillingPlan: Codable, Hashable, Sendable {
         /// Apple's `billingPlanType`: `BILLED_UPFRONT`, `MONTHLY`, or a word not known yet.
-        public let type: String
+        package let type: String
         /// The amount of one charge; nil if the catalog does not state it.
-        public let price: CatalogPrice?
+        package let price: CatalogPrice?
         /// The total of the commitment; nil if the catalog does not state it.
-        public let commitmentPrice: CatalogPrice?
+        package let commitmentPrice: CatalogPrice?
 
         private enum CodingKeys: String, CodingKey {
             case price, commitmentPrice
@@ -186,7 +186,7 @@ extension ProductCatalog {
         }
 
         /// A plan with these values.
-        public init(type: String, price: CatalogPrice?, commitmentPrice: CatalogPrice?) {
+        package init(type: String, price: CatalogPrice?, commitmentPrice: CatalogPrice?) {
             self.type = type
             self.price = price
             self.commitmentPrice = commitmentPrice
@@ -194,21 +194,21 @@ extension ProductCatalog {
     }
 
     /// A product other than an auto-renewable subscription.
-    public struct OtherProduct: Codable, Hashable, Sendable {
+    package struct OtherProduct: Codable, Hashable, Sendable {
         /// Apple's identifier of the product.
-        public let productId: String
+        package let productId: String
         /// Apple's `type`, in the words of a transaction (Apple's data: transactions):
         /// `Consumable`, `Non-Consumable`, `Non-Renewing Subscription`, or a word not known yet.
-        public let type: String
+        package let type: String
         /// The developer's own name for it; nil if the catalog does not state it.
-        public let referenceName: String?
+        package let referenceName: String?
         /// The name customers see, in the catalog's own language; nil if the catalog does not state
         /// it.
-        public let displayName: String?
+        package let displayName: String?
         /// Whether it can be shared with a family.
-        public let isFamilyShareable: Bool
+        package let isFamilyShareable: Bool
         /// Its prices, by store; empty if the catalog does not state them.
-        public let prices: [CatalogPrice]
+        package let prices: [CatalogPrice]
 
         private enum CodingKeys: String, CodingKey {
             case productId, type, referenceName, displayName, prices
@@ -216,7 +216,7 @@ extension ProductCatalog {
         }
 
         /// A product with these values.
-        public init(
+        package init(
             productId: String,
             type: String,
             referenceName: String?,
@@ -234,7 +234,7 @@ extension ProductCatalog {
     }
 
     /// Any product.
-    public enum Product: Hashable, Sendable {
+    package enum Product: Hashable, Sendable {
         /// An auto-renewable subscription.
         case subscription(Subscription)
         /// Anything else.

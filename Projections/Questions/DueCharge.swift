@@ -1,21 +1,21 @@
-public import Events
+package import Events
 
 /// A subscription about whose next charge Apple should be asked: the work list of a poller (Apple's
 /// data: trap 18).
-public struct DueCharge: Hashable, Sendable {
+package struct DueCharge: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Why to ask.
-    public let reason: Reason
+    package let reason: Reason
     /// The end of the last access that had begun, with its grace.
-    public let accessEnd: Instant
+    package let accessEnd: Instant
     /// The product that renews next; nil if it was never stated.
-    public let autoRenewProductId: String?
+    package let autoRenewProductId: String?
     /// The length of the newest period, in milliseconds; in test stores, a month lasts minutes.
-    public let periodMilliseconds: Int64
+    package let periodMilliseconds: Int64
 
     /// Why to ask about a subscription; the raw values are the words of `due`.
-    public enum Reason: String, CaseIterable, Sendable {
+    package enum Reason: String, CaseIterable, Sendable {
         /// The charge is due, and the period ends soon.
         case endsSoon = "ends_soon"
         /// The charge failed and is retried.
@@ -28,14 +28,14 @@ public struct DueCharge: Hashable, Sendable {
     ///
     /// The sixty days of billing retry (Apple's data: trap 18): a customer who returns later makes
     /// a new purchase.
-    public static let retryMax: Int64 = 60 * 86_400_000
+    package static let retryMax: Int64 = 60 * 86_400_000
 
     /// What is due at an instant or within that many milliseconds after it; nil if nothing is.
     ///
     /// Pure: the instant is a parameter. A refunded purchase is not due, whatever Apple's last
     /// status was, because nothing is charged for it any more. Neither is access that ended longer
     /// ago than `endedWithin`, in milliseconds.
-    public init?(
+    package init?(
         _ timeline: Timeline,
         at instant: Instant,
         withinMilliseconds within: Int64,

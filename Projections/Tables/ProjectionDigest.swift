@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// The digest of a projection's content: equal for two ledgers with the same facts.
 ///
@@ -7,9 +7,9 @@ public import Events
 /// streams, so lanes can be folded in any order and separately, and a stream that changes is
 /// replaced by subtracting its old rows and adding its new ones. It shows whether two contents
 /// differ; it does not protect against forgery, which is the purpose of the chain.
-public struct ProjectionDigest: Sendable {
+package struct ProjectionDigest: Sendable {
     /// How many rows were added, minus those removed.
-    public private(set) var rowCount = 0
+    package private(set) var rowCount = 0
 
     // Least significant first.
     private var limbs = Limbs()
@@ -45,36 +45,36 @@ public struct ProjectionDigest: Sendable {
     }
 
     /// The digest of no rows.
-    public init() {}
+    package init() {}
 
     /// A stored digest.
-    public init(_ digest: Digest, rowCount: Int) {
+    package init(_ digest: Digest, rowCount: Int) {
         self.rowCount = rowCount
         limbs = ProjectionDigest.limbs(of: digest)
     }
 
     /// Adds all rows of a stream; a stream without rows changes nothing.
-    public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
+    package mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount += rows.count
         limbs.add(ProjectionDigest.limbs(of: rows, of: stream))
     }
 
     /// Adds the content of another digest.
-    public mutating func add(_ other: ProjectionDigest) {
+    package mutating func add(_ other: ProjectionDigest) {
         rowCount += other.rowCount
         limbs.add(other.limbs)
     }
 
     /// Removes all rows of a stream that were added before.
-    public mutating func remove(_ rows: [ProjectionRow], of stream: StreamID) {
+    package mutating func remove(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount -= rows.count
         limbs.add(ProjectionDigest.limbs(of: rows, of: stream).negated)
     }
 
     /// The digest of its current content.
-    public var digest: Digest {
+    package var digest: Digest {
         var writer = ByteWriter()
         for limb in [limbs.fourth, limbs.third, limbs.second, limbs.first] { writer.integer(limb) }
         guard let digest = Digest(bytes: writer.bytes) else {

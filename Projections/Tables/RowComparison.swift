@@ -105,7 +105,7 @@ public struct RowComparison: Sendable {
 
 extension [RowComparison.IdentityPart] {
     /// The values of these columns.
-    public static func columns(_ names: String...) -> [RowComparison.IdentityPart] {
+    package static func columns(_ names: String...) -> [RowComparison.IdentityPart] {
         names.map { .column($0) }
     }
 }

@@ -1,23 +1,23 @@
-public import Events
+package import Events
 
 /// Turns payloads of the App Store into verified facts, or refuses them with a reason.
 ///
 /// Bytes and trust anchors in, values out: no I/O and no clock. One verifier serves any number of
 /// threads; it remembers only which certificate chains it has judged. A signed payload is accepted
 /// or refused as a whole: if one statement in it cannot be verified, none is used.
-public struct AppStoreVerifier: Sendable {
+package struct AppStoreVerifier: Sendable {
     /// What it trusts and accepts.
-    public let policy: VerificationPolicy
+    package let policy: VerificationPolicy
 
     let opener: StatementOpener
     let receiptOpener: ReceiptOpener
 
     /// Largest payload accepted, in bytes: a server response has a few hundred thousand, the app
     /// receipt of a long-time customer a few million.
-    public static let payloadByteCountMax = 16 << 20
+    package static let payloadByteCountMax = 16 << 20
 
     /// A verifier with that policy.
-    public init(policy: VerificationPolicy) {
+    package init(policy: VerificationPolicy) {
         self.policy = policy
         opener = StatementOpener(roots: policy.roots)
         receiptOpener = ReceiptOpener(roots: policy.roots)
@@ -48,7 +48,7 @@ public struct AppStoreVerifier: Sendable {
     ///     response around the unit said, and the assumed environment.
     /// - Returns: The facts with their evidence, and what was left out.
     /// - Throws: `Rejection`; then nothing of the payload is used.
-    public func verify(
+    package func verify(
         payload: [UInt8],
         source: String,
         arrival: Arrival = .live,

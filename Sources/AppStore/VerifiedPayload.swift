@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// The result of a payload: proven facts, grouped by the evidence for them, and what was left out.
 public struct VerifiedPayload: Sendable {
@@ -6,12 +6,12 @@ public struct VerifiedPayload: Sendable {
     ///
     /// Usually one group. An unsigned body that embeds a signed receipt yields two: what the
     /// receipt proves, then what is vouched for. Groups without facts are omitted.
-    public let groups: [Verified<[Fact]>]
+    package let groups: [Verified<[Fact]>]
     /// What the operator should know about it; none of it prevented the facts.
-    public let notices: [Notice]
+    package let notices: [Notice]
 
     /// All facts, in order.
-    public var facts: [Fact] { groups.flatMap(\.value) }
+    package var facts: [Fact] { groups.flatMap(\.value) }
 
     init(_ groups: [Verified<[Fact]>], notices: [Notice] = []) {
         self.groups = groups.filter { !$0.value.isEmpty }
@@ -20,7 +20,7 @@ public struct VerifiedPayload: Sendable {
     }
 
     /// Whether something was left out that a voucher or a secret would have admitted.
-    public var leavesOutUnproven: Bool {
+    package var leavesOutUnproven: Bool {
         notices.contains { $0.code == .unprovenLeftOut || $0.code == .sharedSecretMismatch }
     }
 

@@ -6,7 +6,7 @@ extension AppStoreSimulator {
     /// id with a life below 5 · 10^8.
     ///
     /// The situations take turns. Whatever the situation leaves open is drawn.
-    public func customer(_ index: Int) -> SimulatedCustomer {
+    package func customer(_ index: Int) -> SimulatedCustomer {
         precondition((0..<10_000_000).contains(index), "a customer is numbered below 10^7")
         let situations = SimulatedCustomer.Situation.allCases
         var draft = CustomerDraft(simulator: self, index: index)
@@ -14,7 +14,7 @@ extension AppStoreSimulator {
     }
 
     /// The first customers, created one at a time on demand.
-    public func customers(_ count: Int) -> some Sequence<SimulatedCustomer> {
+    package func customers(_ count: Int) -> some Sequence<SimulatedCustomer> {
         (0..<count).lazy.map { customer($0) }
     }
 }

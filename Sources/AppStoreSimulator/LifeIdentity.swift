@@ -1,26 +1,26 @@
 import Events
 
 /// The identity of a life: what all payloads of a subscription have in common.
-public struct LifeIdentity: Hashable, Sendable {
+package struct LifeIdentity: Hashable, Sendable {
     /// The seed of the simulation.
-    public let seed: UInt64
+    package let seed: UInt64
     /// The number of the life in that simulation, below 10^9; no two lives of a seed share an id.
-    public let index: Int64
+    package let index: Int64
     /// Where the customer buys.
-    public let storefront: SimulatedStorefront
+    package let storefront: SimulatedStorefront
     /// On what ground the customer has access.
-    public let ownership: Ownership
+    package let ownership: Ownership
     /// The bundle or suite that the subscription is a part of; nil for one sold alone.
-    public let bundle: SimulatedBundle?
+    package let bundle: SimulatedBundle?
     /// The subscription that this one replaced when the customer moved into a bundle or out of it.
-    public let previousOriginalTransactionId: String?
+    package let previousOriginalTransactionId: String?
     /// The developer's own id of the customer, if the app gave one.
-    public let appAccountToken: String?
+    package let appAccountToken: String?
     /// Apple's id of the customer and the app.
-    public let appTransactionId: String
+    package let appTransactionId: String
 
     /// On what ground a customer has access; the raw values are Apple's `inAppOwnershipType`.
-    public enum Ownership: String, CaseIterable, Hashable, Sendable {
+    package enum Ownership: String, CaseIterable, Hashable, Sendable {
         /// Bought by the customer.
         case purchased = "PURCHASED"
         /// Bought by another member of the family.
@@ -33,7 +33,7 @@ public struct LifeIdentity: Hashable, Sendable {
     private let lineItemBase: Int64
 
     /// The life with that number; store and token follow from the seed unless given.
-    public init(
+    package init(
         seed: UInt64,
         index: Int64,
         ownership: Ownership = .purchased,
@@ -64,13 +64,13 @@ public struct LifeIdentity: Hashable, Sendable {
     }
 
     /// The id of the subscription, which is the id of its first transaction.
-    public var originalTransactionId: String { transactionId(0) }
+    package var originalTransactionId: String { transactionId(0) }
 
     /// Whether the customer has access as a member of a family.
-    public var isFamilyShared: Bool { ownership == .familyShared }
+    package var isFamilyShared: Bool { ownership == .familyShared }
 
     /// Whether another customer, or an organisation, paid for the access.
-    public var isMember: Bool { ownership != .purchased }
+    package var isMember: Bool { ownership != .purchased }
 
     func transactionId(_ number: Int64) -> String { String(transactionBase + number) }
 

@@ -1,27 +1,27 @@
-public import Events
+package import Events
 
 /// How the calendar of a life maps to real time.
 ///
 /// A life is computed in calendar time, with Apple's months. A pace maps each calendar instant to a
 /// real one: the same instant, or one in a life whose months take minutes, as in Apple's sandbox.
 /// Only instants in payloads are converted; the life and its truth stay in calendar time.
-public struct SimulatedPace: Hashable, Sendable {
+package struct SimulatedPace: Hashable, Sendable {
     private let origin: Instant
     private let start: Instant
     private let monthMilliseconds: Int64
 
     /// Real time is calendar time.
-    public static let calendar = SimulatedPace(
+    package static let calendar = SimulatedPace(
         origin: .epoch,
         start: .epoch,
         monthMilliseconds: SimulatedPace.calendarMonth
     )
 
     /// A calendar month as counted here: thirty days.
-    public static let calendarMonth = 30 * SimulatedCalendar.day
+    package static let calendarMonth = 30 * SimulatedCalendar.day
 
     /// The shortest month: a day then takes one second, the resolution of the keys of periods.
-    public static let monthMillisecondsMin = 30 * SimulatedCalendar.second
+    package static let monthMillisecondsMin = 30 * SimulatedCalendar.second
 
     /// A pace that maps a calendar instant to a real one.
     ///
@@ -29,7 +29,7 @@ public struct SimulatedPace: Hashable, Sendable {
     ///   - origin: The calendar instant.
     ///   - start: The real instant.
     ///   - monthMilliseconds: How long thirty days of the calendar take.
-    public init(origin: Instant, start: Instant, monthMilliseconds: Int64) {
+    package init(origin: Instant, start: Instant, monthMilliseconds: Int64) {
         precondition(
             (SimulatedPace.monthMillisecondsMin...SimulatedPace.calendarMonth)
                 .contains(monthMilliseconds),
@@ -41,23 +41,23 @@ public struct SimulatedPace: Hashable, Sendable {
     }
 
     /// The real instant of a date; whole seconds if the date is in whole seconds, as Apple's are.
-    public func date(_ instant: Instant) -> Instant {
+    package func date(_ instant: Instant) -> Instant {
         let isWhole = instant == instant.flooredToSecond
         return isWhole ? real(instant).flooredToSecond : real(instant)
     }
 
     /// The real instant of a calendar instant.
-    public func real(_ instant: Instant) -> Instant {
+    package func real(_ instant: Instant) -> Instant {
         start.advanced(by: real(milliseconds: instant.milliseconds - origin.milliseconds))
     }
 
     /// The real length of a calendar span.
-    public func real(milliseconds: Int64) -> Int64 {
+    package func real(milliseconds: Int64) -> Int64 {
         SimulatedPace.scale(milliseconds, by: monthMilliseconds, over: SimulatedPace.calendarMonth)
     }
 
     /// The calendar instant at a real one: the last that is not after it.
-    public func calendar(_ instant: Instant) -> Instant {
+    package func calendar(_ instant: Instant) -> Instant {
         let milliseconds = instant.milliseconds - start.milliseconds
         let (month, calendarMonth) = (monthMilliseconds, SimulatedPace.calendarMonth)
         return origin.advanced(

@@ -1,20 +1,20 @@
-public import Events
+package import Events
 
 /// One app in one environment of the simulated App Store, with the keys that sign for it.
-public struct SimulatedStore: Sendable {
+package struct SimulatedStore: Sendable {
     /// Signs every payload.
-    public let pki: SimulatedPKI
+    package let pki: SimulatedPKI
     /// Sandbox or Production.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The app, as in every payload.
-    public let bundleId: String
+    package let bundleId: String
     /// Apple's number of the app, as in every notification.
-    public let appAppleId: Int64
+    package let appAppleId: Int64
     /// How fast time passes in this store.
-    public private(set) var pace: SimulatedPace
+    package private(set) var pace: SimulatedPace
 
     /// A store; the default app does not exist anywhere else.
-    public init(
+    package init(
         pki: SimulatedPKI,
         environment: StoreEnvironment = .production,
         bundleId: String = "example.subledger",
@@ -29,7 +29,7 @@ public struct SimulatedStore: Sendable {
     }
 
     /// The same store at another pace.
-    public func at(_ pace: SimulatedPace) -> SimulatedStore {
+    package func at(_ pace: SimulatedPace) -> SimulatedStore {
         var store = self
         store.pace = pace
         return store

@@ -1,26 +1,26 @@
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// What an app sells according to a file, before it becomes a version of the catalog.
-public struct CatalogContent: Hashable, Sendable {
+package struct CatalogContent: Hashable, Sendable {
     /// The format it was read from, such as `storekit 4.0` or `app-store-connect`.
-    public let format: String
+    package let format: String
     /// The subscriptions, each product id once.
-    public let subscriptions: [ProductCatalog.Subscription]
+    package let subscriptions: [ProductCatalog.Subscription]
     /// Everything else that is sold, each product id once.
-    public let otherProducts: [ProductCatalog.OtherProduct]
+    package let otherProducts: [ProductCatalog.OtherProduct]
     /// What the operator should know, in the order of the file.
-    public let warnings: [Warning]
+    package let warnings: [Warning]
 
     /// Something in the file that does less than it appears to.
-    public struct Warning: Hashable, Sendable {
+    package struct Warning: Hashable, Sendable {
         /// What it is, for scripts.
-        public let code: Code
+        package let code: Code
         /// What it is, for people; names the group or product.
-        public let message: String
+        package let message: String
 
         /// The kinds.
-        public enum Code: String, CaseIterable, Sendable {
+        package enum Code: String, CaseIterable, Sendable {
             /// A group identifier that Xcode generated: it occurs in no payload.
             case localGroup = "local-group"
             /// A subscription that names another group than the one that contains it.
@@ -39,7 +39,7 @@ public struct CatalogContent: Hashable, Sendable {
     }
 
     /// This content as a version of the catalog.
-    public func version(_ number: Int, effectiveFrom: Instant) -> ProductCatalog {
+    package func version(_ number: Int, effectiveFrom: Instant) -> ProductCatalog {
         ProductCatalog(
             version: number,
             effectiveFrom: effectiveFrom,

@@ -1,25 +1,25 @@
-public import Events
+package import Events
 import Foundation
-public import Projections
+package import Projections
 
 /// A catalog as normalised JSON: the stored form of a version, and the output of `catalog show`.
 ///
 /// Uses Apple's names where they exist. Members without a value are omitted; unknown members are
 /// ignored, because later versions may add some.
-public struct CatalogDocument: Codable, Sendable {
+package struct CatalogDocument: Codable, Sendable {
     /// By product id in UTF-8 bytes.
-    public let subscriptions: [ProductCatalog.Subscription]
+    package let subscriptions: [ProductCatalog.Subscription]
     /// By product id in UTF-8 bytes.
-    public let products: [ProductCatalog.OtherProduct]
+    package let products: [ProductCatalog.OtherProduct]
 
     /// The document of a catalog, without its number and instant.
-    public init(_ catalog: ProductCatalog) {
+    package init(_ catalog: ProductCatalog) {
         subscriptions = catalog.subscriptions
         products = catalog.otherProducts
     }
 
     /// Its JSON in UTF-8: members sorted, so equal catalogs have equal bytes.
-    public func bytes() throws -> [UInt8] {
+    package func bytes() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(self))
@@ -28,7 +28,7 @@ public struct CatalogDocument: Codable, Sendable {
     /// The catalog that is stored as these bytes.
     ///
     /// - Throws: `unreadableVersion`.
-    public static func catalog(
+    package static func catalog(
         _ version: Int,
         effectiveFrom: Instant,
         body: [UInt8]

@@ -1,12 +1,12 @@
 /// Why a file could not be read as a catalog.
-public struct CatalogError: Error, Hashable, Sendable {
+package struct CatalogError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
-    public let code: Code
+    package let code: Code
     /// What happened, to which thing, and what to do next; safe to log.
-    public let message: String
+    package let message: String
 
     /// The causes.
-    public enum Code: String, CaseIterable, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
         /// It is in neither of the supported formats.
         case notACatalog = "not-a-catalog"
         /// It is one of them, but something in it is missing or of another type.
@@ -27,5 +27,5 @@ public struct CatalogError: Error, Hashable, Sendable {
 
 extension CatalogError: CustomStringConvertible {
     /// The message and the code.
-    public var description: String { "\(message) [\(code.rawValue)]" }
+    package var description: String { "\(message) [\(code.rawValue)]" }
 }

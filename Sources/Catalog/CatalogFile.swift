@@ -1,16 +1,16 @@
 import Foundation
 
 /// Reads what an app sells from files that its developer already has.
-public enum CatalogFile {
+package enum CatalogFile {
     /// Most bytes of a file: a thousand products with all their offers take a tenth of that.
-    public static let byteCountMax = 16 << 20
+    package static let byteCountMax = 16 << 20
 
     /// Reads a `.storekit` file of Xcode (formats 1 to 5), or a saved response of the App Store
     /// Connect API, including several in one JSON array (Apple's data: StoreKit configuration, App
     /// Store Connect responses).
     ///
     /// - Throws: `notACatalog`, `malformed`, `duplicateProduct`, `tooLarge`.
-    public static func read(_ bytes: [UInt8]) throws(CatalogError) -> CatalogContent {
+    package static func read(_ bytes: [UInt8]) throws(CatalogError) -> CatalogContent {
         guard bytes.count <= byteCountMax else {
             throw CatalogError(
                 .tooLarge,

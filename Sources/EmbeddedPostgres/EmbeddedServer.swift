@@ -1,5 +1,5 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// A private PostgreSQL server, run from the installed programs.
 ///
@@ -10,18 +10,18 @@ public import Postgres
 ///
 /// It is for development and small ledgers on one machine. `pg_basebackup` over its socket and
 /// `pg_dump` back it up. The operator's settings in `postgresql.conf` override ours and are kept.
-public actor EmbeddedServer {
+package actor EmbeddedServer {
     /// The only role that exists at first, a superuser.
-    public static let userName = "subledger"
+    package static let userName = "subledger"
 
     /// The database that exists at first: UTF-8, locale C.
-    public static let databaseName = "subledger"
+    package static let databaseName = "subledger"
 
     /// Recovery after a crash replays the WAL before the server is ready.
-    public static let startTimeoutSeconds = 120
+    package static let startTimeoutSeconds = 120
 
     /// A fast stop writes one checkpoint.
-    public static let stopTimeoutSeconds = 60
+    package static let stopTimeoutSeconds = 60
 
     /// Another process may hold the lock for a whole start and stop.
     static let lockTimeoutSeconds = startTimeoutSeconds + stopTimeoutSeconds
@@ -30,7 +30,7 @@ public actor EmbeddedServer {
     static let orphansTimeoutSeconds = 15
 
     /// How long the server lives.
-    public enum Lifetime: Sendable, Hashable {
+    package enum Lifetime: Sendable, Hashable {
         /// Until ``EmbeddedServer/stop()``, also after the end of this process.
         case permanent
         /// Until the end of this process, however it ends; then its home is removed.
@@ -40,16 +40,16 @@ public actor EmbeddedServer {
     }
 
     /// Deviations from the defaults.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// How long the server lives.
-        public var lifetime: Lifetime
+        package var lifetime: Lifetime
         /// Settings of `postgresql.conf` by name, which take effect at the next start.
-        public var settings: [String: String]
+        package var settings: [String: String]
         /// The folder of the server's programs; nil to search for them.
-        public var binaries: String?
+        package var binaries: String?
 
         /// The defaults: a permanent server with the settings of a ledger.
-        public init(
+        package init(
             lifetime: Lifetime = .permanent,
             settings: [String: String] = [:],
             binaries: String? = nil
@@ -61,7 +61,7 @@ public actor EmbeddedServer {
     }
 
     /// The state of a server.
-    public enum Status: Sendable, Hashable {
+    package enum Status: Sendable, Hashable {
         /// No server was ever started in this home.
         case absent
         /// There is data, but no server runs on it.
@@ -76,7 +76,7 @@ public actor EmbeddedServer {
     private var isWatched = false
 
     /// Names a server by its home folder; changes nothing yet.
-    public init(home: String, options: Options = Options()) {
+    package init(home: String, options: Options = Options()) {
         self.home = home
         self.options = options
     }
@@ -87,7 +87,7 @@ public actor EmbeddedServer {
     }
 
     /// The thread that waits for the server's programs.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
 
@@ -99,8 +99,9 @@ public actor EmbeddedServer {
     /// - Returns: How to connect.
     /// - Throws: `notInstalled` with what to install; `absent` if there is no server and none may
     ///   be created, in which case nothing was changed.
-    public func start(createIfAbsent: Bool = true) throws(EmbeddedServerError) -> ConnectionSettings
-    {
+    package func start(
+        createIfAbsent: Bool = true
+    ) throws(EmbeddedServerError) -> ConnectionSettings {
         if !createIfAbsent, try existing() == nil {
             throw EmbeddedServerError(
                 .absent,
@@ -122,7 +123,7 @@ public actor EmbeddedServer {
     }
 
     /// Stops the server if it runs: open transactions are rolled back, the data is kept.
-    public func stop() throws(EmbeddedServerError) {
+    package func stop() throws(EmbeddedServerError) {
         guard let folders = try existing() else { return }
         let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
         try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
@@ -131,7 +132,7 @@ public actor EmbeddedServer {
     }
 
     /// Checks whether the server runs, without changing anything.
-    public func status() throws(EmbeddedServerError) -> Status {
+    package func status() throws(EmbeddedServerError) -> Status {
         guard let folders = try existing() else { return .absent }
         return switch ServerProcess(folders: folders) {
         case .alive(let pid): .running(processId: pid)
@@ -140,7 +141,7 @@ public actor EmbeddedServer {
     }
 
     /// The folder of its data, with `postgresql.conf`; nil if no server was ever started.
-    public func dataFolder() throws(EmbeddedServerError) -> String? {
+    package func dataFolder() throws(EmbeddedServerError) -> String? {
         try existing()?.data
     }
 

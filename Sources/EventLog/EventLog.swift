@@ -1,5 +1,5 @@
 public import Events
-public import Postgres
+package import Postgres
 internal import Synchronization
 
 /// The log of one ledger: append verified facts, read streams, verify the chain.
@@ -7,14 +7,14 @@ internal import Synchronization
 /// Safe to use from many tasks and many processes at once.
 public final class EventLog: Sendable {
     /// The unchangeable properties of this ledger.
-    public let identity: LedgerIdentity
+    package let identity: LedgerIdentity
     /// Why what an append answers may not survive a crash of the server, in one sentence without its
     /// full stop; nil if it does.
-    public let durabilityFault: String?
+    package let durabilityFault: String?
     /// The most connections for reading.
-    public let readersMax: Int
+    package let readersMax: Int
     /// How to connect to the database.
-    public let settings: ConnectionSettings
+    package let settings: ConnectionSettings
     /// Seconds between the clocks of both sides beyond which appends are refused.
     package let clockSkewSecondsMax: Int64
     /// The connections for reading.
@@ -94,10 +94,10 @@ public final class EventLog: Sendable {
 
     /// The most facts that one payload may bring into one lane: a receipt of a heavy user has
     /// thousands.
-    public static let factsPerPayloadMax = 100_000
+    package static let factsPerPayloadMax = 100_000
 
     /// Opens the ledger of a database; throws `notMigrated` if there is none.
-    public static func open(
+    package static func open(
         _ settings: ConnectionSettings,
         _ options: Options = Options()
     ) async throws(EventLogError) -> EventLog {
@@ -199,7 +199,7 @@ public final class EventLog: Sendable {
     ///   While the database is unavailable, further appends are refused after one short attempt.
     ///   `queueFull` if too many appends are waiting; then nothing was written to the lanes that
     ///   had no room.
-    public func append(
+    package func append(
         _ verified: [Verified<[Fact]>],
         known: Set<Digest> = []
     ) async throws(EventLogError) -> [[AppendOutcome]] {
@@ -257,7 +257,7 @@ public final class EventLog: Sendable {
     }
 
     /// The same for one payload.
-    public func append(
+    package func append(
         _ verified: Verified<[Fact]>
     ) async throws(EventLogError) -> [AppendOutcome] {
         try await append([verified])[0]
@@ -330,13 +330,13 @@ public final class EventLog: Sendable {
     ///
     /// For a program that was asked to stop: what the database has not accepted by then fails with
     /// `databaseUnavailable`. Once set, the end can only be moved earlier.
-    public func giveUpAppends(after duration: Duration) { limits.end.end(after: duration) }
+    package func giveUpAppends(after duration: Duration) { limits.end.end(after: duration) }
 
     /// Finishes the appends already submitted and closes all connections.
     ///
     /// Returns at the latest when the deadline of the last append has passed
     /// (`Options.appendSecondsMax`).
-    public func close() async {
+    package func close() async {
         for appender in appenders { await appender.close() }
         for pool in [pool, payloadPool, tokenPool] { await pool.close() }
     }

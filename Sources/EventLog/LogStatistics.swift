@@ -1,28 +1,28 @@
-public import Events
+package import Events
 internal import Postgres
 internal import Synchronization
 
 /// What one open log has done, and its current load: for an operator's metrics.
-public struct LogStatistics: Hashable, Sendable {
+package struct LogStatistics: Hashable, Sendable {
     /// Commits that it made.
-    public let commits: Int64
+    package let commits: Int64
     /// Appends that it answered; many may share a commit.
-    public let appends: Int64
+    package let appends: Int64
     /// Appends that wait for a commit.
-    public let waitingAppends: Int
+    package let waitingAppends: Int
     /// Connections for reading that are open.
-    public let readersOpen: Int
+    package let readersOpen: Int
     /// Those of them that are idle.
-    public let readersIdle: Int
+    package let readersIdle: Int
     /// Reads that wait for a connection.
-    public let waitingReads: Int
+    package let waitingReads: Int
     /// Refused payloads that were not stored whole, by standing.
-    public let omittedRejections: [Standing: OmittedRejections]
+    package let omittedRejections: [Standing: OmittedRejections]
 }
 
 extension EventLog {
     /// What this log has done since it was opened; other processes are not counted.
-    public func statistics() async -> LogStatistics {
+    package func statistics() async -> LogStatistics {
         var (commits, appends, waiting): (Int64, Int64, Int) = (0, 0, 0)
         for appender in appenders {
             commits += await appender.commitCount

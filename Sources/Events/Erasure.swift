@@ -1,5 +1,5 @@
 /// How much of a row of the log was erased; each case includes the ones before it.
-public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
+package enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
     /// Nothing.
     case nothing = 0
     /// The payload that proves it.
@@ -10,7 +10,7 @@ public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
     case everything = 3
 
     /// Orders cases by how much was erased.
-    public static func < (left: ErasedParts, right: ErasedParts) -> Bool {
+    package static func < (left: ErasedParts, right: ErasedParts) -> Bool {
         left.rawValue < right.rawValue
     }
 }
@@ -19,11 +19,11 @@ public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
 ///
 /// It never contains what was removed. It shows a reader of the log which gaps are erasures; every
 /// other gap is a fault, and `verify` reports it.
-public struct Erasure: Hashable, Sendable {
+package struct Erasure: Hashable, Sendable {
     /// What was erased.
     ///
     /// The raw value is stored and printed: add cases, never rename them. The widest comes first.
-    public enum Scope: String, CaseIterable, Sendable {
+    package enum Scope: String, CaseIterable, Sendable {
         /// The whole content of a subscription, with its payloads.
         case subscription
         /// What identifies the customer in all events of a subscription, with their payloads.
@@ -35,7 +35,7 @@ public struct Erasure: Hashable, Sendable {
         case payload
 
         /// What this scope removes from each row that it names.
-        public var parts: ErasedParts {
+        package var parts: ErasedParts {
             switch self {
             case .subscription: .everything
             case .customer, .link: .person
@@ -45,24 +45,24 @@ public struct Erasure: Hashable, Sendable {
 
         /// Whether later statements about the subscription are stored without what identifies a
         /// person and without their payloads.
-        public var isLasting: Bool { self == .subscription || self == .customer }
+        package var isLasting: Bool { self == .subscription || self == .customer }
     }
 
     /// What was erased.
-    public let scope: Scope
+    package let scope: Scope
     /// Offsets of the events in their lane.
-    public let events: NumberRanges
+    package let events: NumberRanges
     /// Numbers of the commits whose repetitions of the subscription were erased with them.
-    public let confirmations: NumberRanges
+    package let confirmations: NumberRanges
     /// Numbers of the payloads in their lane.
-    public let evidence: NumberRanges
+    package let evidence: NumberRanges
 
     /// Whether it removed something from an event or a confirmation: an erasure that did not proves
     /// nothing.
-    public var removesRows: Bool { !events.isEmpty || !confirmations.isEmpty }
+    package var removesRows: Bool { !events.isEmpty || !confirmations.isEmpty }
 
     /// An erasure of these rows.
-    public init(
+    package init(
         scope: Scope,
         events: NumberRanges,
         confirmations: NumberRanges,
@@ -75,7 +75,7 @@ public struct Erasure: Hashable, Sendable {
     }
 
     /// What the content of an event of kind `erasure` says; nil if it cannot be read.
-    public init?(_ content: Content) {
+    package init?(_ content: Content) {
         guard let scope = content.text(.erasureScope).flatMap(Scope.init(rawValue:)),
             let events = NumberRanges(content.text(.erasedEvents) ?? ""),
             let confirmations = NumberRanges(content.text(.erasedConfirmations) ?? ""),
@@ -91,12 +91,12 @@ public struct Erasure: Hashable, Sendable {
 }
 
 /// Whole numbers from 1 as ascending ranges, written `3,7-9`.
-public struct NumberRanges: Hashable, Sendable {
+package struct NumberRanges: Hashable, Sendable {
     /// The ranges, ascending, with a gap between any two.
-    public let ranges: [ClosedRange<Int64>]
+    package let ranges: [ClosedRange<Int64>]
 
     /// The ranges that hold exactly these numbers; ignores numbers below 1.
-    public init(_ numbers: some Sequence<Int64>) {
+    package init(_ numbers: some Sequence<Int64>) {
         var ranges: [ClosedRange<Int64>] = []
         for number in Set(numbers).sorted() where number >= 1 {
             if let last = ranges.last, last.upperBound == number - 1 {
@@ -109,7 +109,7 @@ public struct NumberRanges: Hashable, Sendable {
     }
 
     /// Parses what `description` writes; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var ranges: [ClosedRange<Int64>] = []
         for piece in text.split(separator: ",", omittingEmptySubsequences: false)
         where !text.isEmpty {
@@ -126,7 +126,7 @@ public struct NumberRanges: Hashable, Sendable {
     }
 
     /// The numbers of both.
-    public func union(_ other: NumberRanges) -> NumberRanges {
+    package func union(_ other: NumberRanges) -> NumberRanges {
         var union: [ClosedRange<Int64>] = []
         for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = union.last, range.lowerBound - 1 <= last.upperBound {
@@ -143,15 +143,15 @@ public struct NumberRanges: Hashable, Sendable {
     }
 
     /// Whether it holds no number.
-    public var isEmpty: Bool { ranges.isEmpty }
+    package var isEmpty: Bool { ranges.isEmpty }
 
     /// How many numbers it holds.
-    public var count: Int64 {
+    package var count: Int64 {
         ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) + 1 }
     }
 
     /// Whether it holds a number.
-    public func contains(_ number: Int64) -> Bool {
+    package func contains(_ number: Int64) -> Bool {
         var (low, high) = (0, ranges.count)
         while low < high {
             let middle = (low + high) / 2
@@ -163,7 +163,7 @@ public struct NumberRanges: Hashable, Sendable {
 
 extension NumberRanges: CustomStringConvertible {
     /// `3,7-9`; empty for no number.
-    public var description: String {
+    package var description: String {
         ranges.map { range in
             range.count == 1
                 ? "\(range.lowerBound)" : "\(range.lowerBound)-\(range.upperBound)"

@@ -1,12 +1,12 @@
 /// A place in the log: a lane and a dense offset in it, from 1, in commit order.
 public struct Position: Hashable, Sendable {
     /// The lane.
-    public let lane: Lane
+    package let lane: Lane
     /// The offset in the lane, from 1, without holes.
     public let offset: Int64
 
     /// The position at that offset of that lane.
-    public init(lane: Lane, offset: Int64) {
+    package init(lane: Lane, offset: Int64) {
         self.lane = lane
         self.offset = offset
     }
@@ -68,26 +68,26 @@ extension Position: Codable {
 }
 
 /// A fact that the log holds.
-public struct Event: Hashable, Sendable {
+package struct Event: Hashable, Sendable {
     /// Its place in the log.
-    public let position: Position
+    package let position: Position
     /// When it was committed, on our clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// What it says.
-    public let fact: Fact
+    package let fact: Fact
     /// The number, in its lane, of the payload that proves it.
-    public let evidence: Int64
+    package let evidence: Int64
     /// Whether the payload was imported from files; false if it arrived live.
-    public let isImported: Bool
+    package let isImported: Bool
     /// How much of it has been erased since; scans for folds do not set it.
-    public let erased: ErasedParts
+    package let erased: ErasedParts
 
     /// Whether it is a link whose customer was erased: without the name it would read as an unlink,
     /// so folds skip it.
-    public var isNamelessLink: Bool { fact.kind == .link && erased != .nothing }
+    package var isNamelessLink: Bool { fact.kind == .link && erased != .nothing }
 
     /// An event as the log holds it.
-    public init(
+    package init(
         position: Position,
         recordedAt: Instant,
         fact: Fact,
@@ -110,21 +110,21 @@ public struct Event: Hashable, Sendable {
 /// It is not an event, because it adds nothing new. But it can change an answer, so it is kept, and
 /// its payload too: if A is stated as of 1 and again as of 3, and then B as of 2 arrives late, the
 /// answer is A. Confirmations form a set, so any order of arrival leaves the same ones.
-public struct Confirmation: Hashable, Sendable {
+package struct Confirmation: Hashable, Sendable {
     /// The event whose statement was repeated.
-    public let position: Position
+    package let position: Position
     /// When Apple repeated it, on Apple's clock.
-    public let asOf: Instant
+    package let asOf: Instant
     /// Which fields of the event were repeated.
-    public let fields: FieldSet
+    package let fields: FieldSet
     /// The transaction id of the repetition, if it differs from all that were known of the
     /// purchase: an alias made by a restore (Apple's data: trap 4); empty otherwise.
-    public let transactionId: String
+    package let transactionId: String
     /// The number, in the lane, of the payload that proves it.
-    public let evidence: Int64
+    package let evidence: Int64
 
     /// A repetition of the event at that position.
-    public init(
+    package init(
         position: Position,
         asOf: Instant,
         fields: FieldSet,
@@ -140,23 +140,23 @@ public struct Confirmation: Hashable, Sendable {
 }
 
 /// All that the log knows about one subscription: the input of every fold.
-public struct StreamHistory: Hashable, Sendable {
+package struct StreamHistory: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Its events, by offset.
-    public var events: [Event]
+    package var events: [Event]
     /// Their repetitions, in any order.
     ///
     /// Scans omit repetitions of transactions that change no row of a projection.
-    public var confirmations: [Confirmation]
+    package var confirmations: [Confirmation]
     /// Events in the log that this program cannot read, by offset; a fold skips them.
     ///
     /// Filled by scans of the whole log, which must not stop at one event. Code that reads a single
     /// stream throws instead and leaves this empty.
-    public var unreadable: [UnreadableEvent]
+    package var unreadable: [UnreadableEvent]
 
     /// A history of these events and repetitions, all of which could be read.
-    public init(stream: StreamID, events: [Event], confirmations: [Confirmation]) {
+    package init(stream: StreamID, events: [Event], confirmations: [Confirmation]) {
         self.stream = stream
         self.events = events
         self.confirmations = confirmations
@@ -165,14 +165,14 @@ public struct StreamHistory: Hashable, Sendable {
 }
 
 /// An event in the log that this program cannot read: damaged, or written by a newer program.
-public struct UnreadableEvent: Hashable, Sendable {
+package struct UnreadableEvent: Hashable, Sendable {
     /// Its place in the log.
-    public let position: Position
+    package let position: Position
     /// What cannot be read, in one sentence, without any of the content.
-    public let reason: String
+    package let reason: String
 
     /// An event that cannot be read at that position, for that reason.
-    public init(position: Position, reason: String) {
+    package init(position: Position, reason: String) {
         self.position = position
         self.reason = reason
     }

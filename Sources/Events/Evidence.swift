@@ -3,26 +3,26 @@
 /// For example a JWS with those nested in it, an app receipt, an element of a statuses response, an
 /// unsigned body. What surrounded it, such as a page of a response, an array or white space, is not
 /// kept.
-public struct Evidence: Hashable, Sendable {
+package struct Evidence: Hashable, Sendable {
     /// The bytes as they arrived; for an app receipt, the PKCS #7 that its base64 encodes.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// The SHA-256 of those bytes: the evidence's address.
-    public let digest: Digest
+    package let digest: Digest
     /// What the piece is.
-    public let kind: PayloadKind
+    package let kind: PayloadKind
     /// The channel it arrived by: `file`, `notification`, `history` …, as the operator names it.
-    public let source: String
+    package let source: String
     /// Whether it arrived live or by an import.
-    public let arrival: Arrival
+    package let arrival: Arrival
     /// How it was verified.
-    public let verification: Verification
+    package let verification: Verification
     /// The unsigned values around it that were used; nil if it needed none.
-    public let context: EvidenceContext?
+    package let context: EvidenceContext?
     /// When it reached us, on our clock.
-    public let receivedAt: Instant
+    package let receivedAt: Instant
 
     /// Evidence for a piece; computes its digest.
-    public init(
+    package init(
         payload: [UInt8],
         kind: PayloadKind,
         source: String,
@@ -76,7 +76,7 @@ public enum Arrival: String, CaseIterable, Sendable {
 }
 
 /// What a piece of evidence is.
-public enum PayloadKind: String, CaseIterable, Sendable {
+package enum PayloadKind: String, CaseIterable, Sendable {
     /// A signed transaction: a JWS.
     case signedTransaction = "signed-transaction"
     /// Signed renewal info: a JWS.
@@ -107,18 +107,18 @@ public enum PayloadKind: String, CaseIterable, Sendable {
 /// How a payload was verified.
 public struct Verification: Hashable, Sendable {
     /// Why the payload is believed.
-    public let trust: Trust
+    package let trust: Trust
     /// SHA-256 of the DER of the root certificate the signature leads to; nil if nothing is
     /// signed.
-    public let root: Digest?
+    package let root: Digest?
 
     /// The verification of a signed payload, ending at that root.
-    public static func signed(root: Digest) -> Verification {
+    package static func signed(root: Digest) -> Verification {
         Verification(trust: .signed, root: root)
     }
 
     /// A verification of that trust; only `signed` has a root.
-    public init(trust: Trust, root: Digest?) {
+    package init(trust: Trust, root: Digest?) {
         precondition((trust == .signed) == (root != nil), "\(trust) with root \(root as Any)")
         self.trust = trust
         self.root = root
@@ -143,11 +143,11 @@ public struct Verification: Hashable, Sendable {
 ///
 /// `EventLog.append` accepts nothing else, and only the verifiers in `AppStore` create one: the
 /// initialiser is not visible outside the package, and a test checks the sources for other callers.
-public struct Verified<Value: Sendable>: Sendable {
+package struct Verified<Value: Sendable>: Sendable {
     /// What was proven.
-    public let value: Value
+    package let value: Value
     /// The payload that proves it.
-    public let evidence: Evidence
+    package let evidence: Evidence
 
     /// For verifiers only.
     package init(_ value: Value, evidence: Evidence) {

@@ -4,14 +4,14 @@
 /// A response of the App Store Server API names the environment of everything in it, once and
 /// unsigned. The response is split up and not kept; a value of it that was used is kept here. With
 /// this context, the piece yields the same facts again.
-public struct EvidenceContext: Hashable, Sendable {
+package struct EvidenceContext: Hashable, Sendable {
     /// The environment for a piece that names none itself; nil if the value was not used.
-    public let environment: StoreEnvironment?
+    package let environment: StoreEnvironment?
     /// Why the value is believed.
-    public let trust: Trust
+    package let trust: Trust
 
     /// An environment with the reason to believe it.
-    public init(environment: StoreEnvironment?, trust: Trust) {
+    package init(environment: StoreEnvironment?, trust: Trust) {
         self.environment = environment
         self.trust = trust
     }
@@ -20,7 +20,7 @@ public struct EvidenceContext: Hashable, Sendable {
     ///
     /// The raw value is stored with the evidence: add cases, never rename them. `fetched` and
     /// `vouched` are spelt as in `Verification.Trust`.
-    public enum Trust: String, CaseIterable, Sendable {
+    package enum Trust: String, CaseIterable, Sendable {
         /// Our own client fetched the response from Apple over TLS.
         case fetched
         /// The operator vouches for the response, or named the environment to be assumed.
@@ -41,7 +41,7 @@ extension EvidenceContext {
     /// The context as compact JSON, names sorted: `{"environment":"Sandbox","trust":"unproven"}`.
     ///
     /// The same context always has the same text. A missing environment is omitted.
-    public var canonicalText: String {
+    package var canonicalText: String {
         var output: [UInt8] = Array("{".utf8)
         if let environment {
             output += "\"environment\":".utf8
@@ -53,7 +53,7 @@ extension EvidenceContext {
     }
 
     /// Parses a text that `canonicalText` returned; nil for any other.
-    public init?(canonicalText: String) {
+    package init?(canonicalText: String) {
         let text = Array(canonicalText.utf8)
         guard let context = EvidenceContext(parsing: text[...]),
             context.canonicalText.utf8.elementsEqual(text)

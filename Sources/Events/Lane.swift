@@ -1,37 +1,37 @@
 /// A partition of the log, as positions carry it: its number, and whether the ledger has no other.
 ///
 /// Lanes with equal numbers are equal: positions of two ledgers are never compared.
-public struct Lane: Sendable {
+package struct Lane: Sendable {
     // Small, because every position in memory has one.
     private let stored: Int32
     /// Whether it is the only lane of its ledger, so positions are written without it.
-    public let isOnly: Bool
+    package let isOnly: Bool
 
     /// Its number, from 0.
-    public var number: Int { Int(stored) }
+    package var number: Int { Int(stored) }
 
     /// The lane of a ledger that has one.
-    public static let only = Lane(stored: 0, isOnly: true)
+    package static let only = Lane(stored: 0, isOnly: true)
 
     fileprivate init(stored: Int32, isOnly: Bool) {
         (self.stored, self.isOnly) = (stored, isOnly)
     }
 
     /// The lane that a question names by its number, taken for one of several.
-    public init(_ number: Int) {
+    package init(_ number: Int) {
         self.init(stored: Int32(clamping: number), isOnly: false)
     }
 }
 
 extension Lane: Comparable, Hashable {
     /// Whether both have the same number.
-    public static func == (left: Lane, right: Lane) -> Bool { left.stored == right.stored }
+    package static func == (left: Lane, right: Lane) -> Bool { left.stored == right.stored }
 
     /// By number.
-    public static func < (left: Lane, right: Lane) -> Bool { left.stored < right.stored }
+    package static func < (left: Lane, right: Lane) -> Bool { left.stored < right.stored }
 
     /// Hashes the number.
-    public func hash(into hasher: inout Hasher) { hasher.combine(stored) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(stored) }
 }
 
 /// The number of lanes of a ledger: a power of two, chosen once and never changed.
@@ -66,7 +66,7 @@ public struct LaneCount: Hashable, Sendable {
     }
 
     /// The lane with that number, which a tampered row or a question may choose out of range.
-    public subscript(number: Int) -> Lane {
+    package subscript(number: Int) -> Lane {
         Lane(stored: Int32(clamping: number), isOnly: self == .one)
     }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// A session with a deadline (``PostgresSession/setDeadline(_:)``) gives its connection up if the
 /// deadline passes while it waits.
-public struct Deadline: Sendable {
+package struct Deadline: Sendable {
     private let instant: ContinuousClock.Instant
     private let limit: DeadlineLimit?
 
@@ -13,7 +13,7 @@ public struct Deadline: Sendable {
     /// - Parameters:
     ///   - duration: From now on; a negative one has already passed.
     ///   - limit: Brings the deadline forward once it is set; nil for none.
-    public init(after duration: Duration, limit: DeadlineLimit? = nil) {
+    package init(after duration: Duration, limit: DeadlineLimit? = nil) {
         instant = ContinuousClock.now + duration
         self.limit = limit
     }
@@ -24,32 +24,32 @@ public struct Deadline: Sendable {
     }
 
     /// Whether the deadline has passed.
-    public var isPassed: Bool {
+    package var isPassed: Bool {
         let now = ContinuousClock.now
         if now >= instant { return true }
         return limit?.instant.map { now >= $0 } ?? false
     }
 
     /// This deadline, or that far from now if that is sooner.
-    public func capped(after duration: Duration) -> Deadline {
+    package func capped(after duration: Duration) -> Deadline {
         Deadline(min(instant, ContinuousClock.now + duration), limit)
     }
 
     /// The sooner of two deadlines, with the limit of the first.
-    public func capped(by other: Deadline) -> Deadline {
+    package func capped(by other: Deadline) -> Deadline {
         Deadline(min(instant, other.instant), limit)
     }
 }
 
 /// An end that many deadlines share, and that can be set while others already wait for them.
-public final class DeadlineLimit: Sendable {
+package final class DeadlineLimit: Sendable {
     private let end = Mutex<ContinuousClock.Instant?>(nil)
 
     /// No end yet.
-    public init() {}
+    package init() {}
 
     /// Ends all waiting that far from now; an earlier end that is already set stays.
-    public func end(after duration: Duration) {
+    package func end(after duration: Duration) {
         let instant = ContinuousClock.now + duration
         end.withLock { $0 = min($0 ?? instant, instant) }
     }

@@ -2,9 +2,9 @@
 ///
 /// Callers switch on ``code``; equality compares it alone. `description` is safe to log: it holds
 /// no row values, parameters or passwords. `debugDescription` holds everything the server said.
-public struct PostgresError: Error, Sendable, Equatable {
+package struct PostgresError: Error, Sendable, Equatable {
     /// What kind of failure this is, for callers to switch on.
-    public enum Code: Sendable, Hashable {
+    package enum Code: Sendable, Hashable {
         /// libpq cannot understand the settings.
         case invalidSettings
         /// No session could be opened.
@@ -37,34 +37,34 @@ public struct PostgresError: Error, Sendable, Equatable {
     }
 
     /// What happened, for callers to switch on.
-    public internal(set) var code: Code
+    package internal(set) var code: Code
 
     /// What happened, to what, what was expected and what to do next, without any value.
-    public internal(set) var message: String
+    package internal(set) var message: String
 
     /// The five characters of the server's SQLSTATE, if the server answered.
-    public internal(set) var sqlState: String?
+    package internal(set) var sqlState: String?
 
     /// The server's own message; data exceptions quote values in it.
-    public internal(set) var primaryMessage: String?
+    package internal(set) var primaryMessage: String?
 
     /// The server's detail; it often quotes the row, so never log it.
-    public internal(set) var detail: String?
+    package internal(set) var detail: String?
 
     /// The server's hint.
-    public internal(set) var hint: String?
+    package internal(set) var hint: String?
 
     /// The name of the violated constraint.
-    public internal(set) var constraintName: String?
+    package internal(set) var constraintName: String?
 
     /// The name of the table concerned, if the server names one.
-    public internal(set) var tableName: String?
+    package internal(set) var tableName: String?
 
     /// The name of the column concerned, if the server names one.
-    public internal(set) var columnName: String?
+    package internal(set) var columnName: String?
 
     /// The index, from 0, of the statement of a pipeline that failed.
-    public internal(set) var statementIndex: Int?
+    package internal(set) var statementIndex: Int?
 
     init(_ code: Code, _ message: String) {
         self.code = code
@@ -76,7 +76,7 @@ public struct PostgresError: Error, Sendable, Equatable {
     /// True for serialization failures, deadlocks, a server that stops or starts, lost connections,
     /// passed deadlines, too many clients and an exhausted pool. After `connectionLost` and
     /// `deadlinePassed` the work may have been committed: repeat it only if it is idempotent.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch code {
         case .couldNotConnect, .connectionLost, .deadlinePassed, .poolTimeout: true
         case .server(let state):
@@ -111,7 +111,7 @@ public struct PostgresError: Error, Sendable, Equatable {
     }
 
     /// Compares only the codes.
-    public static func == (left: PostgresError, right: PostgresError) -> Bool {
+    package static func == (left: PostgresError, right: PostgresError) -> Bool {
         left.code == right.code
     }
 }
@@ -120,14 +120,14 @@ extension PostgresError {
     /// The error for a row whose values have the right types and cannot be what the caller wrote.
     ///
     /// `message` names the row and what to do, without its values.
-    public static func impossibleRow(_ message: String) -> PostgresError {
+    package static func impossibleRow(_ message: String) -> PostgresError {
         PostgresError(.typeMismatch, message)
     }
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     /// The failure in one line that is safe to log.
-    public var description: String {
+    package var description: String {
         var text = message
         if let statementIndex { text += " (statement \(statementIndex) of the pipeline)" }
         if let sqlState { text += " [SQLSTATE \(sqlState)]" }
@@ -138,7 +138,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     }
 
     /// Everything that is known, including values quoted by the server; not for logs.
-    public var debugDescription: String {
+    package var debugDescription: String {
         var text = description
         if let primaryMessage { text += "\n  message: \(primaryMessage)" }
         if let detail { text += "\n  detail: \(detail)" }
@@ -149,5 +149,5 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
 
 extension PostgresError: PostgresErrorConvertible {
     /// Returns the error unchanged.
-    public init(_ error: PostgresError) { self = error }
+    package init(_ error: PostgresError) { self = error }
 }

@@ -4,12 +4,12 @@ import Synchronization
 ///
 /// Sessions are opened on demand and broken ones are dropped; after a server restart, the next
 /// caller connects again. Waiting is first come, first served.
-public final class PostgresPool: Sendable {
+package final class PostgresPool: Sendable {
     /// A ledger needs few sessions at once; more would only queue in the server.
-    public static let sessionsMaxDefault = 8
+    package static let sessionsMaxDefault = 8
 
     /// Longer than any healthy statement of ours takes, shorter than a web request may take.
-    public static let acquireTimeoutDefault = Duration.seconds(10)
+    package static let acquireTimeoutDefault = Duration.seconds(10)
 
     private enum Grant: Sendable {
         case session(PostgresSession)
@@ -47,7 +47,7 @@ public final class PostgresPool: Sendable {
     /// Creates a pool that has not opened any session yet.
     ///
     /// Precondition: `sessionsMax` is at least 1.
-    public init(
+    package init(
         _ settings: ConnectionSettings,
         sessionsMax: Int = PostgresPool.sessionsMaxDefault,
         acquireTimeout: Duration = PostgresPool.acquireTimeoutDefault
@@ -59,17 +59,17 @@ public final class PostgresPool: Sendable {
     }
 
     /// How many sessions there are, and how many callers wait for one.
-    public struct Usage: Hashable, Sendable {
+    package struct Usage: Hashable, Sendable {
         /// Open sessions, including borrowed ones.
-        public let open: Int
+        package let open: Int
         /// Open sessions that are not borrowed.
-        public let idle: Int
+        package let idle: Int
         /// Callers that wait for a session.
-        public let waiting: Int
+        package let waiting: Int
     }
 
     /// The current use of the pool.
-    public var usage: Usage {
+    package var usage: Usage {
         state.withLock { state in
             Usage(open: state.places, idle: state.idle.count, waiting: state.waiters.count)
         }
@@ -87,7 +87,7 @@ public final class PostgresPool: Sendable {
     /// - Returns: What the body returns.
     /// - Throws: What the body throws; before that `poolTimeout`, `closed`, `cancelled` or the
     ///   errors of ``PostgresSession/connect(_:by:)``.
-    public func withSession<R, E: PostgresErrorConvertible>(
+    package func withSession<R, E: PostgresErrorConvertible>(
         by deadline: Deadline? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (PostgresSession) async throws(E) -> R
@@ -114,7 +114,7 @@ public final class PostgresPool: Sendable {
     /// Closes all idle sessions now, and borrowed ones when they are returned.
     ///
     /// Callers that wait now or ask later get `closed`.
-    public func close() async {
+    package func close() async {
         let (idle, waiters) = state.withLock { state in
             state.isClosed = true
             defer {

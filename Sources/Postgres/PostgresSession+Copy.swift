@@ -4,7 +4,7 @@ extension PostgresSession {
     /// `next` returns chunks of any size, and nil at the end; an empty chunk is allowed. An error
     /// that it throws ends the COPY, which then has no effect, and is rethrown.
     @discardableResult
-    public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
+    package func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,
         chunks next: @Sendable (inout State) throws(E) -> [UInt8]?
@@ -23,7 +23,7 @@ extension PostgresSession {
     /// `fill` writes whole rows, at least one, and returns false if there are no more; header and
     /// trailer are added. Memory use stays near 64 kB plus the rows of one call.
     @discardableResult
-    public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
+    package func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,
         rows fill: @Sendable (inout State, inout CopyBinaryWriter) throws(E) -> Bool
@@ -44,7 +44,7 @@ extension PostgresSession {
     /// In the text and CSV formats a piece is a whole row with its line break; in the binary format
     /// it may end anywhere. It is valid only during the call. An error that `fold` throws ends the
     /// COPY and is rethrown; the session survives.
-    public func copyOut<State: Sendable, E: PostgresErrorConvertible>(
+    package func copyOut<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         into state: State,
         _ fold: @Sendable (inout State, UnsafeRawBufferPointer) throws(E) -> Void
@@ -59,7 +59,7 @@ extension PostgresSession {
     ///
     /// A row is valid only during the call. Throws `protocolViolation` if the bytes are not whole
     /// rows.
-    public func copyOut<State: Sendable, E: PostgresErrorConvertible>(
+    package func copyOut<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         into state: State,
         rows fold: @Sendable (inout State, borrowing CopyBinaryRow) throws(E) -> Void

@@ -4,7 +4,7 @@
 /// statements of a ``transaction(_:_:)``. If the calling task is cancelled, the running statement
 /// is stopped in the server and fails with `cancelled`; the session survives. Dropping the last
 /// reference closes the session.
-public actor PostgresSession {
+package actor PostgresSession {
     private let executor = ThreadExecutor(name: "postgres")
     private var connection: Connection?
     private var settings: ConnectionSettings?
@@ -12,7 +12,7 @@ public actor PostgresSession {
     private var planning = Planning.automatic
 
     /// How the server plans prepared statements.
-    public enum Planning: Sendable {
+    package enum Planning: Sendable {
         /// For the parameters, where the server expects that to pay.
         case automatic
         /// Once for all parameters, and without parallel workers. Where every statement looks up by
@@ -24,7 +24,7 @@ public actor PostgresSession {
     private init() {}
 
     /// The session's own thread.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
 
@@ -32,14 +32,14 @@ public actor PostgresSession {
     ///
     /// A task that prefers it, with `withTaskExecutorPreference`, runs its statements without
     /// waking a thread for each; what it computes holds up the session meanwhile.
-    public nonisolated var taskExecutor: any TaskExecutor { executor.taskExecutor }
+    package nonisolated var taskExecutor: any TaskExecutor { executor.taskExecutor }
 
     /// Opens a session.
     ///
     /// Throws `invalidSettings` for settings that libpq cannot parse, `couldNotConnect` if no
     /// server answers or admits the user, `sharedConnection` behind a pooler that is not in session
     /// mode, and `deadlinePassed` or `cancelled` if the wait for a session ended first.
-    public static func connect(
+    package static func connect(
         _ settings: ConnectionSettings,
         by deadline: Deadline? = nil
     ) async throws(PostgresError) -> PostgresSession {
@@ -57,7 +57,7 @@ public actor PostgresSession {
     ///   - body: Uses the session.
     /// - Returns: What the body returns.
     /// - Throws: As ``connect(_:by:)``; otherwise what the body throws.
-    public static func using<Value: Sendable>(
+    package static func using<Value: Sendable>(
         _ settings: ConnectionSettings,
         by deadline: Deadline? = nil,
         _ body: (PostgresSession) async throws -> Value
@@ -84,7 +84,7 @@ public actor PostgresSession {
     /// parameters. Outside a transaction it is a transaction of its own, and runs once more, on a
     /// new connection, if a pooler exchanged the server behind this one.
     @discardableResult
-    public func query(
+    package func query(
         _ sql: String,
         _ parameters: [PostgresValue] = []
     ) throws(PostgresError) -> PostgresRows {
@@ -101,7 +101,7 @@ public actor PostgresSession {
     /// Runs a text of one or more statements without parameters, and discards their rows.
     ///
     /// Several statements without BEGIN and COMMIT run as one transaction.
-    public func execute(_ sql: String) throws(PostgresError) {
+    package func execute(_ sql: String) throws(PostgresError) {
         try openConnection().execute(sql, .obeyed)
     }
 
@@ -111,7 +111,7 @@ public actor PostgresSession {
     /// an index the commit itself was refused, for example by a deferred constraint. Throws
     /// `misuse` for more than 10 000 statements, and for COPY, which also ends the session.
     @discardableResult
-    public func pipeline(
+    package func pipeline(
         _ statements: [PostgresStatement],
         planning: Planning = .automatic
     ) throws(PostgresError) -> [PostgresRows] {
@@ -150,7 +150,7 @@ public actor PostgresSession {
     /// Only outside a transaction. A failure names its statement in `statementIndex`, not counting
     /// BEGIN and COMMIT, and all of them are rolled back. Otherwise like ``pipeline(_:)``.
     @discardableResult
-    public func pipelineTransaction(
+    package func pipelineTransaction(
         _ statements: [PostgresStatement]
     ) throws(PostgresError) -> [PostgresRows] {
         guard !transactionIsOpen, !statements.isEmpty else {
@@ -198,21 +198,21 @@ public actor PostgresSession {
     /// A statement that is waiting when the deadline passes, even a COMMIT, fails with
     /// `deadlinePassed` and ends the session; the server is asked to stop it. A later statement
     /// fails at once.
-    public func setDeadline(_ deadline: Deadline?) { connection?.deadline = deadline }
+    package func setDeadline(_ deadline: Deadline?) { connection?.deadline = deadline }
 
     /// Whether the session can run no further statement.
-    public var isBroken: Bool { connection?.isBroken ?? true }
+    package var isBroken: Bool { connection?.isBroken ?? true }
 
     /// Whether the session, after a check, can be lent to the next caller.
     ///
     /// The check notices a server that closed the connection, and a transaction left open.
-    public var isReusable: Bool {
+    package var isReusable: Bool {
         connection?.detectServerClose()
         return !isBroken && connection?.isIdle == true
     }
 
     /// Ends the session; calls after it throw `closed`.
-    public func close() { connection = nil }
+    package func close() { connection = nil }
 
     func openConnection() throws(PostgresError) -> Connection {
         guard let connection else {
@@ -234,7 +234,7 @@ extension PostgresSession {
     /// inside another transaction. Cancellation stops the body's statements but never COMMIT or
     /// ROLLBACK.
     @discardableResult
-    public func transaction<R: Sendable, E: PostgresErrorConvertible>(
+    package func transaction<R: Sendable, E: PostgresErrorConvertible>(
         _ mode: TransactionMode = .readCommitted,
         _ body: @Sendable (isolated PostgresSession) throws(E) -> R
     ) throws(E) -> R {
@@ -302,7 +302,7 @@ extension PostgresSession.Planning {
     /// depend on them in any case. Look-ups there use one session on each worker: Citus opens more
     /// after ten milliseconds, and each of these first reads the catalog of every shard. PostgreSQL
     /// without Citus ignores that setting.
-    public func settings(isLocal: Bool) -> [String] {
+    package func settings(isLocal: Bool) -> [String] {
         switch self {
         case .automatic:
             [

@@ -1,13 +1,13 @@
 /// One statement of SQL with its parameters `$1`, `$2`, ….
-public struct PostgresStatement: Sendable, Equatable {
+package struct PostgresStatement: Sendable, Equatable {
     /// The text; it is prepared once per session, so values belong in the parameters.
-    public var sql: String
+    package var sql: String
 
     /// The values of the parameters, in order.
-    public var parameters: [PostgresValue]
+    package var parameters: [PostgresValue]
 
     /// Pairs a text with its parameters.
-    public init(_ sql: String, _ parameters: [PostgresValue] = []) {
+    package init(_ sql: String, _ parameters: [PostgresValue] = []) {
         self.sql = sql
         self.parameters = parameters
     }

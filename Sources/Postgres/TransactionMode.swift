@@ -1,5 +1,5 @@
 /// What a transaction sees and may do.
-public enum TransactionMode: Sendable, Hashable {
+package enum TransactionMode: Sendable, Hashable {
     /// Each statement sees what was committed before it.
     case readCommitted
     /// All statements see one snapshot, and none may write.

@@ -1,5 +1,5 @@
 internal import EventLog
-public import Events
+package import Events
 internal import Postgres
 internal import Projections
 
@@ -29,7 +29,7 @@ extension Projector {
         /// Number of rows.
         public let rows: Int
         /// Digest of the content; equal for two ledgers with the same facts.
-        public let digest: Digest
+        package let digest: Digest
         /// Streams that the fold refused.
         public let refused: Int
     }
@@ -44,7 +44,7 @@ extension Projector {
     /// Checks that the login may keep the tables up to date, and build them if there are none.
     ///
     /// - Throws: `permissionDenied`, `databaseUnavailable`.
-    public func checkMayFollow() async throws(ProjectorError) {
+    package func checkMayFollow() async throws(ProjectorError) {
         try await reading("check who may build the tables") { session in
             let row = try await session.query(
                 """
@@ -72,7 +72,7 @@ extension Projector {
     /// standby, and for logins that may not make temporary views.
     ///
     /// - Throws: `databaseUnavailable`.
-    public func alteredViews() async throws(ProjectorError) -> [LiveAlteration] {
+    package func alteredViews() async throws(ProjectorError) -> [LiveAlteration] {
         try await reading("compare the views") { session in
             guard try await hasTables(in: session) else { return [] }
             let live = try await session.liveParts(of: projections.map(\.name))
@@ -159,7 +159,7 @@ extension Projector {
     /// out.
     ///
     /// - Throws: `databaseUnavailable`.
-    public func livePositions() async throws(ProjectorError) -> [Int: Int64] {
+    package func livePositions() async throws(ProjectorError) -> [Int: Int64] {
         let live = try await tables().filter { isLiveHere($0) }
         var least: [Int: Int64] = [:]
         for lane in Set(live.flatMap(\.positions.keys)) {

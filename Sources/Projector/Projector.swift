@@ -1,6 +1,6 @@
-public import EventLog
-public import Events
-public import Postgres
+package import EventLog
+package import Events
+package import Postgres
 public import Projections
 
 /// Builds the tables of projections from the log, and keeps them up to date.
@@ -25,7 +25,7 @@ public struct Projector: Sendable {
     ///   - projections: The available folds.
     ///   - context: What folds may use in addition to the log: the operator's decisions, above all
     ///     the catalog. Called whenever it may have changed.
-    public init(
+    package init(
         log: EventLog,
         settings: ConnectionSettings,
         projections: [any Projection] = allProjections + projectionsOnRequest,
@@ -67,7 +67,7 @@ public struct Projector: Sendable {
         /// Number of streams that the fold refused; `projection.refused_stream` lists them.
         public let refused: Int
         /// Digest of the content; equal for two ledgers with the same facts.
-        public let digest: Digest
+        package let digest: Digest
         /// The newest event of each lane that the table includes.
         public let positions: [Int: Int64]
     }

@@ -1,25 +1,25 @@
-public import AppStoreSimulator
+package import AppStoreSimulator
 internal import Crypto
 internal import Events
 internal import Foundation
 internal import Hummingbird
 internal import HummingbirdCore
-public import Logging
+package import Logging
 internal import NIOCore
-public import ServiceLifecycle
+import ServiceLifecycle
 internal import UnixSignals
 
 /// A simulated App Store over HTTP: the App Store Server API, verifyReceipt and notifications.
 ///
 /// Production is at `/`, the sandbox at `/sandbox`. It needs no network except this machine's, and
 /// proves nothing about purchases: everything follows from the seed, including the keys.
-public struct SimulatedStoreServer: Service {
+package struct SimulatedStoreServer: Service {
     /// The lives of production, each at its pace.
-    public let lives: [SubscriptionLife]
+    package let lives: [SubscriptionLife]
     /// The lives of the sandbox.
-    public let sandboxLives: [SubscriptionLife]
+    package let sandboxLives: [SubscriptionLife]
     /// The trust anchor of all payloads, in DER.
-    public let rootDER: [UInt8]
+    package let rootDER: [UInt8]
 
     private let options: SimulatedStoreOptions
     private let logger: Logger
@@ -28,9 +28,9 @@ public struct SimulatedStoreServer: Service {
     private let key: P256.Signing.PrivateKey
 
     /// The id of the key that tokens must be signed with.
-    public static let keyId = "SIMULATED1"
+    package static let keyId = "SIMULATED1"
     /// The issuer that tokens must name.
-    public static let issuerId = "57246542-96fe-1a63-e053-0824d011072a"
+    package static let issuerId = "57246542-96fe-1a63-e053-0824d011072a"
 
     /// A store.
     ///
@@ -38,7 +38,7 @@ public struct SimulatedStoreServer: Service {
     ///   - options: Its contents and behaviour.
     ///   - logger: Logs failures.
     ///   - onListening: Receives the URL once connections are accepted.
-    public init(
+    package init(
         _ options: SimulatedStoreOptions,
         logger: Logger,
         onListening: @escaping @Sendable (String) -> Void = { _ in }
@@ -63,15 +63,15 @@ public struct SimulatedStoreServer: Service {
     }
 
     /// The app in which everything is bought.
-    public static var bundleId: String { AppStoreSimulator(seed: 0).store.bundleId }
+    package static var bundleId: String { AppStoreSimulator(seed: 0).store.bundleId }
 
     /// The private key for tokens, in the format of a `.p8` file.
-    public var keyPEM: String { key.pemRepresentation }
+    package var keyPEM: String { key.pemRepresentation }
 
     /// Serves until the task is cancelled or the program is asked to stop.
     ///
     /// - Throws: `SimulatedStoreError` if it cannot listen at the address.
-    public func run() async throws {
+    package func run() async throws {
         let routes = StoreRoutes(
             stores: stores,
             options: options,
@@ -163,7 +163,7 @@ public struct SimulatedStoreServer: Service {
 }
 
 /// Why a store cannot be served.
-public struct SimulatedStoreError: Error, CustomStringConvertible {
+package struct SimulatedStoreError: Error, CustomStringConvertible {
     /// What is wrong, and where.
-    public let description: String
+    package let description: String
 }

@@ -1,7 +1,56 @@
-// `import Subledger` is enough for an app: the modules that its declarations use are re-exported.
-@_exported public import AppStore
-@_exported public import Catalog
-@_exported public import EventLog
-@_exported public import Events
-@_exported public import Projections
-@_exported public import Projector
+// What `import Subledger` brings of other modules: each name, so that no other name of theirs can
+// collide with an app's. Members and conformances of these types come with their names.
+@_exported public import struct AppStore.CustomerLink
+@_exported public import struct AppStore.Rejection
+@_exported public import struct AppStore.RootCertificate
+@_exported public import struct AppStore.VerificationPolicy
+@_exported public import struct AppStore.VerifiedPayload
+@_exported public import enum AppStore.Voucher
+@_exported public import struct EventLog.AppendOutcome
+@_exported public import class EventLog.EventLog
+@_exported public import struct EventLog.EventLogError
+@_exported public import enum EventLog.KnownAt
+@_exported public import enum Events.Arrival
+@_exported public import struct Events.Fact
+@_exported public import struct Events.Instant
+@_exported public import struct Events.LaneCount
+@_exported public import struct Events.Position
+@_exported public import enum Events.Standing
+@_exported public import enum Events.StoreEnvironment
+@_exported public import struct Events.StreamID
+@_exported public import struct Events.Verification
+@_exported public import struct Projections.AccessPolicy
+@_exported public import enum Projections.AccessScope
+@_exported public import struct Projections.ActivePeriod
+@_exported public import struct Projections.ActivePeriods
+@_exported public import struct Projections.BillingPlan
+@_exported public import struct Projections.BlockingTransaction
+@_exported public import struct Projections.BundleMembership
+@_exported public import struct Projections.CatalogHistory
+@_exported public import enum Projections.ColumnValue
+@_exported public import struct Projections.CommerceItem
+@_exported public import enum Projections.ExpirationReason
+@_exported public import struct Projections.FoldContext
+@_exported public import struct Projections.FoldRefusal
+@_exported public import struct Projections.PlanChange
+@_exported public import enum Projections.PlanChangeClass
+@_exported public import struct Projections.PlanChanges
+@_exported public import enum Projections.PriceConsent
+@_exported public import protocol Projections.Projection
+@_exported public import struct Projections.ProjectionRow
+@_exported public import struct Projections.RefundCase
+@_exported public import struct Projections.Refunds
+@_exported public import struct Projections.RenewalState
+@_exported public import struct Projections.RenewalStates
+@_exported public import struct Projections.RenewalTerms
+@_exported public import struct Projections.RowComparison
+@_exported public import struct Projections.StreamChange
+@_exported public import enum Projections.SubscriptionGroup
+@_exported public import struct Projections.SubscriptionPeriod
+@_exported public import enum Projections.SubscriptionStatus
+@_exported public import struct Projections.Timeline
+@_exported public import struct Projections.TransactionRow
+@_exported public import struct Projections.TransactionRows
+@_exported public import struct Projections.WinBackList
+@_exported public import struct Projector.Projector
+@_exported public import struct Projector.ProjectorError

@@ -1,28 +1,32 @@
 public import AppStore
 public import EventLog
 public import Events
-public import Postgres
+package import Postgres
 public import Projections
 
 /// A ledger of App Store subscriptions: payloads in, answers out.
 ///
 /// The only type that an app which embeds Subledger needs. Safe to use from many tasks.
 public struct Ledger: Sendable {
+    /// The version of this library and of the program `subledger`, such as 1.2.0; <doc:Changes> has
+    /// what may change between versions.
+    public static let version = "0.1.0"
+
     /// Its log.
-    public let log: EventLog
+    package let log: EventLog
     /// What is trusted and accepted.
-    public let verifier: AppStoreVerifier
+    package let verifier: AppStoreVerifier
     let catalogStore: CatalogStore
 
     /// A ledger over an open log.
-    public init(log: EventLog, verifier: AppStoreVerifier) {
+    package init(log: EventLog, verifier: AppStoreVerifier) {
         self.log = log
         self.verifier = verifier
         catalogStore = CatalogStore(log: log)
     }
 
     /// Opens the ledger of a database that `Migrator` has prepared.
-    public static func open(
+    package static func open(
         _ settings: ConnectionSettings,
         policy: VerificationPolicy = VerificationPolicy(),
         options: EventLog.Options = EventLog.Options()

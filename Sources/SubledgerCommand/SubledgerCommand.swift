@@ -28,7 +28,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             missing, 69 database unavailable, 70 internal error, 75 try again later, 77 permission \
             denied, 78 wrong configuration, 130 interrupted.
             """,
-        version: ProgramVersion.text,
+        version: Ledger.version,
         groupedSubcommands: [
             CommandGroup(
                 name: "Fill",

@@ -26,7 +26,7 @@ public struct CustomerRefresh: Sendable {
     ///
     /// - Parameter ask: Asks about all of them, and returns the outcome and the counts for the
     ///   metrics, nil if nothing was asked; it limits by itself how often it asks.
-    public init(
+    package init(
         _ ask:
             @escaping @Sendable ([StreamID]) async throws -> (
                 outcome: Outcome, round: AskedRound?

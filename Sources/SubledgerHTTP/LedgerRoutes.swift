@@ -101,7 +101,7 @@ public struct LedgerRoutes: Sendable {
     }
 
     /// Counts questions to Apple that were asked outside of the routes.
-    public func count(_ round: AskedRound) { metrics.count(round) }
+    package func count(_ round: AskedRound) { metrics.count(round) }
 
     /// Counts a payload that was ingested, and measures for how long its lateness made answers
     /// wrong.

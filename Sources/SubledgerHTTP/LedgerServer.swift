@@ -1,13 +1,13 @@
 internal import EventLog
 internal import Foundation
-public import Hummingbird
+package import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdTLS
-public import Logging
+package import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import Projector
-public import ServiceLifecycle
+package import ServiceLifecycle
 internal import Subledger
 internal import Synchronization
 internal import UnixSignals
@@ -17,35 +17,35 @@ internal import UnixSignals
 /// It then stops in this order: `/readyz` answers 503 for some seconds while everything else is
 /// answered as before, so a load balancer notices; no new connection is accepted, and requests in
 /// progress are finished; followers finish their step.
-public struct LedgerServer: Service {
+package struct LedgerServer: Service {
     private let routes: LedgerRoutes
     private let options: Options
     private let logger: Logger
     private let onListening: @Sendable (String) -> Void
 
     /// The address it listens at, and its other work.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The address to listen at.
-        public var host = "127.0.0.1"
+        package var host = "127.0.0.1"
         /// The port; 0 for any free one.
-        public var port = 8080
+        package var port = 8080
         /// A socket that listens already, such as one of systemd's; nil to listen at the address.
-        public var socket: Int32?
+        package var socket: Int32?
         /// Seconds between `/readyz` turning 503 and the end of listening.
-        public var drainSeconds = 0.0
+        package var drainSeconds = 0.0
         /// The certificate of HTTPS; nil for HTTP.
-        public var tls: TLSFiles?
+        package var tls: TLSFiles?
         /// Whether the tables of projections are kept up to date.
-        public var follows = false
+        package var follows = false
         /// The console; nil for none.
-        public var console: ConsoleRoutes?
+        package var console: ConsoleRoutes?
         /// Other services that run until the program is asked to stop, such as asking Apple.
-        public var others: [any Service] = []
+        package var others: [any Service] = []
         /// Called once the program is asked to stop, before anything else happens.
-        public var onStopping: @Sendable () -> Void = {}
+        package var onStopping: @Sendable () -> Void = {}
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     /// Seconds for which requests in progress may continue after the server stops listening.
@@ -62,7 +62,7 @@ public struct LedgerServer: Service {
     ///   - options: The options.
     ///   - logger: Logs requests.
     ///   - onListening: Receives the URL once connections are accepted.
-    public init(
+    package init(
         _ routes: LedgerRoutes,
         options: Options = Options(),
         logger: Logger,
@@ -77,7 +77,7 @@ public struct LedgerServer: Service {
     /// Serves until the task is cancelled or the program is asked to stop.
     ///
     /// - Throws: `ListeningError` if it cannot listen at the address.
-    public func run() async throws {
+    package func run() async throws {
         let listener = try listener()
 
         // Stopped from the last to the first, each after the previous one has ended.
@@ -137,7 +137,7 @@ public struct LedgerServer: Service {
     /// it does anything else.
     ///
     /// - Throws: `ListeningError` if it cannot listen at the address.
-    public static func checkAddress(host: String, port: Int) async throws {
+    package static func checkAddress(host: String, port: Int) async throws {
         try await ListeningError.translated(host, port) {
             let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -153,7 +153,7 @@ public struct LedgerServer: Service {
     ///   - routes: The routes.
     ///   - console: The console of the same ledger; nil for none.
     /// - Returns: The router for a Hummingbird application.
-    public static func router(
+    package static func router(
         of routes: LedgerRoutes,
         _ console: ConsoleRoutes? = nil
     ) -> Router<ServiceContext> {
@@ -169,7 +169,7 @@ public struct LedgerServer: Service {
     /// - Parameter routes: The routes: their limits, and the metrics that count what is not valid
     ///   HTTP.
     /// - Returns: The HTTP server for a Hummingbird application.
-    public static func http(for routes: LedgerRoutes) -> HTTPServerBuilder {
+    package static func http(for routes: LedgerRoutes) -> HTTPServerBuilder {
         HTTPServerBuilder { try connection(for: routes, tls: nil, answeredBy: $0) }
     }
 
@@ -224,7 +224,7 @@ private struct Draining: Service {
 }
 
 /// The address at which a service cannot listen.
-public struct ListeningError: Error, CustomStringConvertible {
+package struct ListeningError: Error, CustomStringConvertible {
     let host: String
     let port: Int
     let number: Int32
@@ -247,7 +247,7 @@ public struct ListeningError: Error, CustomStringConvertible {
     }
 
     /// What is wrong, and what to do.
-    public var description: String {
+    package var description: String {
         let place = "\(host), port \(port)"
         return switch number {
         case EADDRINUSE: "another program listens at \(place); stop it, or name another --port"

@@ -1,10 +1,10 @@
 internal import Foundation
-public import Logging
+package import Logging
 
 /// Writes log entries as lines, as text or as JSON.
-public struct LineLogHandler: LogHandler {
+package struct LineLogHandler: LogHandler {
     /// The form of a line.
-    public enum Format: String, CaseIterable, Sendable {
+    package enum Format: String, CaseIterable, Sendable {
         /// Time, level and message, then the metadata.
         case text
         /// A JSON object: `ts`, `level`, `label`, `message`, then the metadata.
@@ -12,11 +12,11 @@ public struct LineLogHandler: LogHandler {
     }
 
     /// The lowest level that is written.
-    public var logLevel: Logger.Level
+    package var logLevel: Logger.Level
     /// Metadata included in every line.
-    public var metadata: Logger.Metadata = [:]
+    package var metadata: Logger.Metadata = [:]
     /// Whether each line begins with its priority, `<6>`, as the journal of systemd reads it.
-    public var hasPriority = false
+    package var hasPriority = false
     private let format: Format
     private let label: String
     private let write: @Sendable (String) -> Void
@@ -28,7 +28,7 @@ public struct LineLogHandler: LogHandler {
     ///   - label: The origin named in JSON.
     ///   - level: The lowest level that is written.
     ///   - write: Receives a line without its newline.
-    public init(
+    package init(
         _ format: Format,
         label: String = "",
         level: Logger.Level,
@@ -39,13 +39,13 @@ public struct LineLogHandler: LogHandler {
     }
 
     /// One value that every line includes.
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
     /// Writes one line.
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
         let priority = hasPriority ? event.level.journalPriority : ""
         switch format {

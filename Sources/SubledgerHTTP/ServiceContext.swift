@@ -1,19 +1,19 @@
-public import Hummingbird
-public import NIOCore
+package import Hummingbird
+package import NIOCore
 
 /// What the service knows about a request besides the request.
-public struct ServiceContext: RequestContext, RemoteAddressRequestContext {
+package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     /// What Hummingbird needs.
-    public var coreContext: CoreRequestContextStorage
+    package var coreContext: CoreRequestContextStorage
     /// The connection.
     let channel: any Channel
 
     /// The context of a request.
-    public init(source: Source) {
+    package init(source: Source) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
 
     /// The address of the other end of the connection: of the client, or of a proxy.
-    public var remoteAddress: SocketAddress? { channel.remoteAddress }
+    package var remoteAddress: SocketAddress? { channel.remoteAddress }
 }

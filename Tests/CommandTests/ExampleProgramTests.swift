@@ -28,7 +28,6 @@ struct ExampleProgramTests {
             #expect(ending.output.contains("has access"), "\(ending.output)")
             #expect(ending.output.contains("had none: expired"), "\(ending.output)")
             #expect(ending.output.contains("the tables are what a rebuild makes"))
-            #expect(ending.output.contains("the log is whole"))
             let service = try example.start(
                 ["serve", simulation.root],
                 environment: environment

@@ -5,19 +5,19 @@ import Foundation
 /// `make test` holds every promise with nothing installed but PostgreSQL. What needs further servers
 /// or tools, all layouts of the tables or long runs is left to `make acceptance`, which installs what
 /// it needs; each such test has a short form in `make test`. Tests/README.md lists them.
-public enum Acceptance {
+package enum Acceptance {
     /// Whether `make acceptance` runs: it sets SUBLEDGER_ACCEPTANCE.
-    public static let isRunning =
+    package static let isRunning =
         ProcessInfo.processInfo.environment["SUBLEDGER_ACCEPTANCE"] == "1"
 
     /// The number that a variable sets, or that of this gate.
-    public static func count(_ variable: String, test: Int, acceptance: Int) -> Int {
+    package static func count(_ variable: String, test: Int, acceptance: Int) -> Int {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
             ?? (isRunning ? acceptance : test)
     }
 
     /// The seeds of a random law: that many for acceptance, a third before every commit.
-    public static func seeds(_ count: UInt64) -> ClosedRange<UInt64> {
+    package static func seeds(_ count: UInt64) -> ClosedRange<UInt64> {
         1...(isRunning ? count : count / 3)
     }
 }

@@ -1,10 +1,10 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// The server processes that serve a database.
-public enum Backends {
+package enum Backends {
     /// Stops all of them except the inspecting one while the body runs.
-    public static func stopped<R>(
+    package static func stopped<R>(
         of settings: ConnectionSettings,
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> R

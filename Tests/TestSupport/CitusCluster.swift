@@ -1,22 +1,22 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// The Citus cluster of tests that run by hand.
 ///
 /// SUBLEDGER_CITUS is the URI of a superuser for a database of the coordinator that lists the
 /// workers. Every test gets databases of the same name on all servers.
-public struct CitusCluster: Sendable {
+package struct CitusCluster: Sendable {
     private let url: String
 
     /// The cluster; nil if SUBLEDGER_CITUS is not set.
-    public static let shared = ProcessInfo.processInfo.environment["SUBLEDGER_CITUS"]
+    package static let shared = ProcessInfo.processInfo.environment["SUBLEDGER_CITUS"]
         .flatMap { $0.isEmpty ? nil : CitusCluster(url: $0) }
 
     /// How to reach the coordinator.
     var coordinator: ConnectionSettings { ConnectionSettings(url) }
 
     /// Runs one statement in a database of the coordinator.
-    public static func execute(_ sql: String, _ settings: ConnectionSettings) async throws {
+    package static func execute(_ sql: String, _ settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute(sql)
         await session.close()
@@ -67,7 +67,7 @@ public struct CitusCluster: Sendable {
     }
 
     /// Runs a body while one worker accepts no connections to a database, as if it were down.
-    public func withoutOneWorker<R>(
+    package func withoutOneWorker<R>(
         _ settings: ConnectionSettings,
         _ body: () async throws -> R
     ) async throws -> R {

@@ -1,4 +1,4 @@
-public import Testing
+package import Testing
 
 /// Waits until a condition holds, however loaded the machine is; nothing else is a clock.
 ///
@@ -7,7 +7,7 @@ public import Testing
 ///   - location: Where it is expected.
 ///   - condition: Whether it holds; asked again and again.
 /// - Throws: What the condition throws.
-public func eventually(
+package func eventually(
     _ words: String,
     location: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool

@@ -1,6 +1,6 @@
 import Projections
 
 /// The version of a projection's fold in this program; 0 if there is no projection of that name.
-public func foldVersion(of name: String) -> Int {
+package func foldVersion(of name: String) -> Int {
     allProjections.first { $0.name == name }?.version ?? 0
 }

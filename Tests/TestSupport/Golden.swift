@@ -1,13 +1,13 @@
 import Foundation
-public import Testing
+package import Testing
 
 /// Texts kept in a file next to the tests, so that no text changes unseen.
 ///
 /// The file has a section for each text, below a line with its name. `make snapshot` writes it
 /// again; read the difference before you commit it.
-public enum Golden {
+package enum Golden {
     /// Compares all texts with the file.
-    public static func compare(
+    package static func compare(
         _ texts: [(name: String, text: String)],
         with file: String,
         beside source: StaticString = #filePath,

@@ -5,9 +5,9 @@ import Foundation
 /// `SUBLEDGER_HISTORIES=200000 make laws` sets the number for each test; if unset, a test uses its
 /// number for CI. The number of a history is its seed: a failure names it, and it reproduces the
 /// history on every machine.
-public enum Histories {
+package enum Histories {
     /// The histories of a test: as many as the environment sets, by default the given number.
-    public static func numbers(unlessTold count: Int) -> Range<Int> {
+    package static func numbers(unlessTold count: Int) -> Range<Int> {
         let told = ProcessInfo.processInfo.environment["SUBLEDGER_HISTORIES"]
         return 0..<(told.flatMap(Int.init) ?? count)
     }
@@ -15,7 +15,7 @@ public enum Histories {
     /// Runs a body for each number, as many at once as there are threads; collects what it finds.
     ///
     /// Stops if one throws. The results are in no particular order.
-    public static func each(
+    package static func each(
         _ numbers: Range<Int>,
         _ body: @escaping @Sendable (Int) throws -> [String]
     ) async throws -> [String] {
@@ -30,7 +30,7 @@ public enum Histories {
     }
 
     /// The number of differences, and the first of them.
-    public static func summary(_ differences: [String]) -> String {
+    package static func summary(_ differences: [String]) -> String {
         "\(differences.count) differences, the first:\n"
             + differences.prefix(3).joined(separator: "\n")
     }

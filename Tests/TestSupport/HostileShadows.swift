@@ -1,20 +1,20 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// Functions, operators and relations that lie before PostgreSQL's own in every search path that a
 /// database or a role sets: whoever calls one of the first two gets an error.
-public enum HostileShadows {
+package enum HostileShadows {
     /// Whether every database of the tests has them: the whole suite then shows that nothing of ours
     /// calls one.
-    public static let areEverywhere =
+    package static let areEverywhere =
         ProcessInfo.processInfo.environment["SUBLEDGER_TEST_SHADOWS"] == "1"
 
     /// The schema that has them.
-    public static let schema = "hostile"
+    package static let schema = "hostile"
 
     /// Settings that decide how the server prints values and the definitions in its catalogs, each
     /// with another value than the usual one.
-    public static let printing = [
+    package static let printing = [
         ("datestyle", "SQL, DMY"), ("intervalstyle", "sql_standard"),
         ("timezone", "Asia/Kathmandu"), ("bytea_output", "escape"), ("extra_float_digits", "-15"),
         ("quote_all_identifiers", "on"),
@@ -31,7 +31,7 @@ public enum HostileShadows {
     ///
     /// - Returns: How many functions and operators there are.
     @discardableResult
-    public static func plant(in settings: ConnectionSettings) async throws -> Int64 {
+    package static func plant(in settings: ConnectionSettings) async throws -> Int64 {
         let session = try await PostgresSession.connect(settings)
         try await session.execute(plant)
         try await mislead(session)

@@ -1,15 +1,15 @@
-public import Events
+package import Events
 import Foundation
-public import Projections
+package import Projections
 import Synchronization
-public import Testing
+package import Testing
 
 /// What every fold returns for a fixed corpus, kept in a file next to the tests, so that no fold
 /// can return other rows under the same version.
 ///
 /// One line per history: its name, a digest of its facts, and digests of the rows of each table.
 /// `make snapshot` adds new lines; obsolete ones stay until the file is deleted.
-public final class KeptFolds: Sendable {
+package final class KeptFolds: Sendable {
     private let path: String
     private let isUpdating = ProcessInfo.processInfo.environment["SNAPSHOT_UPDATE"] == "1"
     private let state: Mutex<[String: Line]>
@@ -21,7 +21,7 @@ public final class KeptFolds: Sendable {
     }
 
     /// The file with that name, next to the calling source file.
-    public init(_ name: String, beside source: StaticString = #filePath) {
+    package init(_ name: String, beside source: StaticString = #filePath) {
         path =
             URL(fileURLWithPath: "\(source)").deletingLastPathComponent()
             .appendingPathComponent(name).path
@@ -47,7 +47,7 @@ public final class KeptFolds: Sendable {
 
     /// Compares what the folds return for a history with what was kept for it, under its name or
     /// the digest of its facts.
-    public func check(
+    package func check(
         _ facts: [Fact],
         named name: String? = nil,
         _ timelines: [Timeline],

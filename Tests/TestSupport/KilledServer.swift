@@ -1,9 +1,9 @@
-public import EmbeddedPostgres
+package import EmbeddedPostgres
 import Foundation
-public import Postgres
+package import Postgres
 
 /// A server whose processes can be killed as by a power cut.
-public protocol KilledServer: Sendable {
+package protocol KilledServer: Sendable {
     /// How to reach it, before and after.
     var settings: ConnectionSettings { get }
 
@@ -16,7 +16,7 @@ public protocol KilledServer: Sendable {
 
 extension EmbeddedServer {
     /// Kills the postmaster and all its processes at once.
-    public func cutPower() async throws {
+    package func cutPower() async throws {
         guard case .running(let postmaster) = try status() else {
             throw ServerFault("the server does not run")
         }
@@ -38,9 +38,9 @@ extension EmbeddedServer {
 }
 
 /// A test cannot do with its server what it wants to.
-public struct ServerFault: Error, CustomStringConvertible {
+package struct ServerFault: Error, CustomStringConvertible {
     /// What failed.
-    public let description: String
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

@@ -1,12 +1,12 @@
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// The log's rules without a database: judges facts with `Knowledge` and keeps the results.
-public struct MemoryLedger: Sendable {
+package struct MemoryLedger: Sendable {
     /// The facts that were news, in order.
-    public private(set) var events: [Event] = []
+    package private(set) var events: [Event] = []
     /// The facts that repeated them.
-    public private(set) var confirmations: Set<Confirmation> = []
+    package private(set) var confirmations: Set<Confirmation> = []
 
     private var ownEvents: [StreamID: [Event]] = [:]
     // In arbitrary order, as a database may return them.
@@ -15,12 +15,12 @@ public struct MemoryLedger: Sendable {
     private var ends = PeriodEnds()
 
     /// The ledger after appending these batches in order.
-    public init(_ batches: [[Fact]] = []) {
+    package init(_ batches: [[Fact]] = []) {
         for batch in batches { append(batch) }
     }
 
     /// Judges each fact against all earlier ones, including those in its own batch.
-    public mutating func append(_ batch: [Fact]) {
+    package mutating func append(_ batch: [Fact]) {
         for fact in batch { append(fact) }
     }
 
@@ -29,7 +29,7 @@ public struct MemoryLedger: Sendable {
     /// Its payload has the given number; otherwise receipt facts of one instant come from one
     /// receipt, and every other fact proves itself.
     @discardableResult
-    public mutating func append(_ fact: Fact, evidence: Int64? = nil) -> Bool {
+    package mutating func append(_ fact: Fact, evidence: Int64? = nil) -> Bool {
         let isReceipt = fact.content.format == .receiptTransaction
         let evidence = evidence ?? (isReceipt ? fact.asOf.milliseconds : 0)
         let subject = fact.subject
@@ -77,10 +77,10 @@ public struct MemoryLedger: Sendable {
     }
 
     /// The subscriptions in the ledger.
-    public var streams: [StreamID] { ownEvents.keys.sorted() }
+    package var streams: [StreamID] { ownEvents.keys.sorted() }
 
     /// Everything known about a subscription.
-    public func history(of stream: StreamID) -> StreamHistory {
+    package func history(of stream: StreamID) -> StreamHistory {
         StreamHistory(
             stream: stream,
             events: ownEvents[stream, default: []],
@@ -89,15 +89,15 @@ public struct MemoryLedger: Sendable {
     }
 
     /// A subscription's timeline.
-    public func timeline(of stream: StreamID) -> Timeline { Timeline(history(of: stream)) }
+    package func timeline(of stream: StreamID) -> Timeline { Timeline(history(of: stream)) }
 
     /// The periods of a subscription.
-    public func periods(of stream: StreamID) -> ActivePeriods {
+    package func periods(of stream: StreamID) -> ActivePeriods {
         ActivePeriods(timeline(of: stream))
     }
 
     /// The subscriptions of a customer, each with the receipts that its history cites.
-    public var customerStreams: [CustomerStream] {
+    package var customerStreams: [CustomerStream] {
         streams.map { stream in
             let history = history(of: stream)
             let numbers = history.events.map(\.evidence) + history.confirmations.map(\.evidence)

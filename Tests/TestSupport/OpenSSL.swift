@@ -1,21 +1,21 @@
 import Foundation
 
 /// The `openssl` program, for keys and signatures that share no code with ours.
-public enum OpenSSL {
+package enum OpenSSL {
     private static let path = ["/usr/bin/openssl", "/opt/homebrew/bin/openssl"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Whether it is installed.
-    public static var isInstalled: Bool { path != nil }
+    package static var isInstalled: Bool { path != nil }
 
     /// Runs it; throws if it is not installed.
-    public static func run(_ arguments: [String]) async throws -> Program.Ending {
+    package static func run(_ arguments: [String]) async throws -> Program.Ending {
         guard let path else { throw CocoaError(.fileNoSuchFile) }
         return try await Program(path: path).run(arguments)
     }
 
     /// Creates a P-256 key that only its owner may read, and returns its path.
-    public static func makeKey(_ name: String, in folder: TestFolder) async throws -> String {
+    package static func makeKey(_ name: String, in folder: TestFolder) async throws -> String {
         let path = folder.path(of: name)
         _ = try await run([
             "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path,

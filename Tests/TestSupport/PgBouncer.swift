@@ -1,10 +1,10 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// A PgBouncer in front of a server, for as long as the object lives or this process does.
-public final class PgBouncer: Sendable {
+package final class PgBouncer: Sendable {
     /// How it assigns its connections.
-    public enum Mode: String, Sendable, CaseIterable {
+    package enum Mode: String, Sendable, CaseIterable {
         /// One server connection for each client.
         case session
         /// One for each transaction.
@@ -12,7 +12,7 @@ public final class PgBouncer: Sendable {
     }
 
     /// The connection through it to the database in the server's settings.
-    public let settings: ConnectionSettings
+    package let settings: ConnectionSettings
 
     private let ending = Pipe()
     private let folder: String
@@ -33,7 +33,7 @@ public final class PgBouncer: Sendable {
     ///   - mode: How it deals its connections out.
     ///   - options: Further lines of its section `[pgbouncer]`.
     /// - Throws: `PgBouncerMissing`, `PgBouncerSilent`.
-    public init(
+    package init(
         of server: ConnectionSettings,
         mode: Mode,
         options: [String] = []
@@ -128,10 +128,10 @@ public final class PgBouncer: Sendable {
 }
 
 /// PgBouncer is not installed.
-public struct PgBouncerMissing: Error {}
+package struct PgBouncerMissing: Error {}
 
 /// PgBouncer did not begin to listen.
-public struct PgBouncerSilent: Error {
+package struct PgBouncerSilent: Error {
     /// What it wrote.
-    public let log: String
+    package let log: String
 }

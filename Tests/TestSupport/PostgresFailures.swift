@@ -1,8 +1,8 @@
-public import Postgres
+package import Postgres
 import Testing
 
 /// The code of the error that the body throws; nil if it throws none.
-public func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
+package func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
     do {
         _ = try await body()
         return nil

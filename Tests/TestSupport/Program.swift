@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 /// A program built by this package, run as a separate process.
-public struct Program: Sendable {
+package struct Program: Sendable {
     /// Its path.
-    public let path: String
+    package let path: String
 
     /// The program of that name, in the folder that the tests were built into.
-    public init(_ name: String) throws {
+    package init(_ name: String) throws {
         let places = Program.buildFolders.map { $0.appendingPathComponent(name).path }
         guard let path = places.first(where: FileManager.default.isExecutableFile) else {
             throw ProgramMissing(name: name, places: places)
@@ -16,10 +16,16 @@ public struct Program: Sendable {
     }
 
     /// A program that is installed.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
-    // The test bundle is a program next to ours on Linux, a folder next to ours on macOS.
-    private static var buildFolders: [URL] {
+    /// The folder of the package.
+    package static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The folders in which what was built with these tests may be.
+    ///
+    /// The test bundle is a program next to ours on Linux, a folder next to ours on macOS.
+    package static var buildFolders: [URL] {
         let bundles =
             CommandLine.arguments.map { URL(fileURLWithPath: $0) } + [Bundle.main.bundleURL]
         var folders: [URL] = []
@@ -30,24 +36,22 @@ public struct Program: Sendable {
                 folders.append(folder)
             }
         }
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
         return folders + [root.appendingPathComponent(".build/debug")]
     }
 
     /// How a process ended, and what it wrote.
-    public struct Ending: Sendable {
+    package struct Ending: Sendable {
         /// Its exit code, or the number of the signal that ended it.
-        public let code: Int32
+        package let code: Int32
         /// Whether a signal ended it.
-        public let wasKilled: Bool
+        package let wasKilled: Bool
         /// Its stdout.
-        public let output: String
+        package let output: String
         /// Its stderr.
-        public let errors: String
+        package let errors: String
 
         /// An ending with these.
-        public init(code: Int32, wasKilled: Bool = false, output: String, errors: String) {
+        package init(code: Int32, wasKilled: Bool = false, output: String, errors: String) {
             self.code = code
             self.wasKilled = wasKilled
             self.output = output
@@ -56,7 +60,7 @@ public struct Program: Sendable {
     }
 
     /// Runs it to its end.
-    public func run(
+    package func run(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: String? = nil,
@@ -71,7 +75,7 @@ public struct Program: Sendable {
     }
 
     /// This process's environment, except variables that name a database, with these added.
-    public static func environment(_ given: [String: String]) -> [String: String] {
+    package static func environment(_ given: [String: String]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { name, _ in
             !name.hasPrefix("PG") && !name.hasPrefix("SUBLEDGER_") && name != "DATABASE_URL"
         }
@@ -81,7 +85,7 @@ public struct Program: Sendable {
     /// Starts it.
     ///
     /// It inherits this process's environment, except variables that name a database.
-    public func start(
+    package func start(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: String? = nil,
@@ -100,18 +104,18 @@ public struct Program: Sendable {
 }
 
 /// A program was not built.
-public struct ProgramMissing: Error, CustomStringConvertible {
+package struct ProgramMissing: Error, CustomStringConvertible {
     let name: String
     let places: [String]
 
     /// Where it was searched for.
-    public var description: String {
+    package var description: String {
         "the program \(name) was not built; looked for \(places.joined(separator: ", "))"
     }
 }
 
 /// A process that was started by a test.
-public final class RunningProgram: Sendable {
+package final class RunningProgram: Sendable {
     private let process: Process
     private let collected: Mutex<(output: Data, errors: Data)> = Mutex((Data(), Data()))
     private let lineStream: AsyncStream<String>
@@ -176,22 +180,22 @@ public final class RunningProgram: Sendable {
     }
 
     /// Its process id.
-    public var processId: Int32 { process.processIdentifier }
+    package var processId: Int32 { process.processIdentifier }
 
     /// The lines of its stdout as they arrive, until its end; for one reader.
-    public var lines: AsyncStream<String> { lineStream }
+    package var lines: AsyncStream<String> { lineStream }
 
     /// The lines of its stderr as they arrive, until its end; for one reader.
-    public var errorLines: AsyncStream<String> { errorLineStream }
+    package var errorLines: AsyncStream<String> { errorLineStream }
 
     /// Whether it has not ended yet.
-    public var isRunning: Bool { process.isRunning }
+    package var isRunning: Bool { process.isRunning }
 
     /// Sends it a signal.
-    public func signal(_ number: Int32) { kill(processId, number) }
+    package func signal(_ number: Int32) { kill(processId, number) }
 
     /// Waits for its end.
-    public func ending() async -> Program.Ending {
+    package func ending() async -> Program.Ending {
         var last: (code: Int32, wasKilled: Bool) = (0, false)
         for await ending in endings { last = ending }
         let (output, errors) = collected.withLock { $0 }

@@ -1,9 +1,9 @@
 import Foundation
 
 /// The payloads of `../shared/real-data`, if that folder is present.
-public enum RealData {
+package enum RealData {
     /// The folder, found by walking up from this file; nil if it is absent.
-    public static let folder: String? = {
+    package static let folder: String? = {
         var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         while folder.path != "/" {
             let candidate = folder.appendingPathComponent("shared/real-data")
@@ -15,10 +15,10 @@ public enum RealData {
     }()
 
     /// Whether tests with real payloads can run.
-    public static var isPresent: Bool { folder != nil }
+    package static var isPresent: Bool { folder != nil }
 
     /// The full path of one of its files.
-    public static func path(_ name: String) throws -> String {
+    package static func path(_ name: String) throws -> String {
         guard let folder else { throw CocoaError(.fileNoSuchFile) }
         return "\(folder)/\(name)"
     }

@@ -1,14 +1,14 @@
 import EmbeddedPostgres
 import Foundation
-public import Postgres
+package import Postgres
 
 /// A primary and its standby.
 ///
 /// If the primary is killed, the standby is promoted, and a new standby takes the place of what was
 /// the primary.
-public actor ReplicatedServer: KilledServer {
+package actor ReplicatedServer: KilledServer {
     /// Reaches whichever of the two accepts writes.
-    public nonisolated let settings: ConnectionSettings
+    package nonisolated let settings: ConnectionSettings
 
     private let servers: [EmbeddedServer]
     private let places: [Place]
@@ -23,7 +23,7 @@ public actor ReplicatedServer: KilledServer {
     ///
     /// - Parameter isSynchronous: Whether a commit waits until the standby has flushed it.
     /// - Throws: `ServerFault`, and what the server's programs or a session throws.
-    public init(isSynchronous: Bool) async throws {
+    package init(isSynchronous: Bool) async throws {
         servers = (0..<2).map { _ in
             EmbeddedServer(
                 home: TestServer.temporaryHome(),
@@ -54,10 +54,10 @@ public actor ReplicatedServer: KilledServer {
     }
 
     /// The standby of now, which accepts no writes.
-    public var standby: ConnectionSettings { Self.settings(host: places[1 - primary].sockets) }
+    package var standby: ConnectionSettings { Self.settings(host: places[1 - primary].sockets) }
 
     /// Kills the primary, promotes the standby, and makes a new standby.
-    public func crash() async throws {
+    package func crash() async throws {
         try await servers[primary].cutPower()
         primary = 1 - primary
         try await execute("SELECT pg_promote()", at: primary)
@@ -65,7 +65,7 @@ public actor ReplicatedServer: KilledServer {
     }
 
     /// Waits until the standby shows everything that the primary has committed.
-    public func waitForStandby() async throws {
+    package func waitForStandby() async throws {
         let session = try await PostgresSession.connect(settings)
         let end = try await session.query("SELECT pg_current_wal_flush_lsn()::text").single()
             .text(0)
@@ -77,7 +77,7 @@ public actor ReplicatedServer: KilledServer {
     }
 
     /// Ends the replication: what is committed from now on does not reach the standby.
-    public func disconnectStandby() async throws {
+    package func disconnectStandby() async throws {
         try await execute(
             "ALTER SYSTEM SET primary_conninfo = ''; SELECT pg_reload_conf()",
             at: 1 - primary
@@ -86,7 +86,7 @@ public actor ReplicatedServer: KilledServer {
     }
 
     /// Stops both.
-    public func stop() async {
+    package func stop() async {
         for server in servers {
             do { try await server.stop() } catch { print("a replicated server: \(error)") }
         }

@@ -1,13 +1,13 @@
-public import Postgres
+package import Postgres
 
 /// What a superuser does before bypassing a log to change it; none of our programs may.
-public enum Tampering {
+package enum Tampering {
     /// Disables the append-only triggers of the log for the statements that follow; only `migrate`
     /// enables them again.
     ///
     /// They always fire, so `session_replication_role` does not bypass them. Citus disables only
     /// those of the coordinator, hence each shard's first, on its server.
-    public static let begin = #"""
+    package static let begin = #"""
         DO $$
         DECLARE
             guarded regclass;
@@ -36,7 +36,7 @@ public enum Tampering {
 extension ConnectionSettings {
     /// Changes the database as no program may: as a superuser and, if the statement names the log,
     /// without its triggers.
-    public func meddle(_ sql: String) async throws {
+    package func meddle(_ sql: String) async throws {
         let session = try await PostgresSession.connect(self)
         let isTampering = sql.contains("ledger.")
         // One by one: Citus refuses a change of a table among other statements.

@@ -1,12 +1,12 @@
 import Foundation
 
 /// A folder for the files of one test; it is deleted with the last reference.
-public final class TestFolder: Sendable {
+package final class TestFolder: Sendable {
     /// Its full path.
-    public let path: String
+    package let path: String
 
     /// Makes an empty folder.
-    public init() throws {
+    package init() throws {
         path = TestServer.temporaryHome()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
@@ -21,7 +21,7 @@ public final class TestFolder: Sendable {
 
     /// Writes a file, creating folders in its name, and returns its path.
     @discardableResult
-    public func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+    package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let url = URL(fileURLWithPath: path).appendingPathComponent(name)
         try FileManager.default.createDirectory(
             at: url.deletingLastPathComponent(),
@@ -32,5 +32,5 @@ public final class TestFolder: Sendable {
     }
 
     /// The path of a file in it.
-    public func path(of name: String) -> String { "\(path)/\(name)" }
+    package func path(of name: String) -> String { "\(path)/\(name)" }
 }

@@ -1,20 +1,20 @@
 import EmbeddedPostgres
 import Foundation
-public import Postgres
+package import Postgres
 
 /// The PostgreSQL server of one test run.
 ///
 /// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases, or
 /// the coordinator of the ``CitusCluster``; otherwise an embedded one in a temporary folder that
 /// disappears with the process, without fsync unless SUBLEDGER_TEST_FSYNC is `on`.
-public actor TestServer {
+package actor TestServer {
     /// The server that all tests of the process share.
-    public static let shared = TestServer()
+    package static let shared = TestServer()
 
     /// Whether tests against a server can run; prints why not.
     ///
     /// Always true when CI is set, so that a missing server fails there instead of being skipped.
-    public static var isAvailable: Bool {
+    package static var isAvailable: Bool {
         get async {
             if ProcessInfo.processInfo.environment["CI"] != nil { return true }
             do {
@@ -37,15 +37,15 @@ public actor TestServer {
     ///
     /// On Citus one at a time: its nodes copy the ledger's roles for each database, and PostgreSQL
     /// refuses two changes of a role at once ("tuple concurrently updated").
-    public static let databasesAtOnceMax = CitusCluster.shared == nil ? 4 : 1
+    package static let databasesAtOnceMax = CitusCluster.shared == nil ? 4 : 1
 
     /// Sessions that one test may have open at once in its database.
-    public static let sessionsPerDatabaseMax = 3
+    package static let sessionsPerDatabaseMax = 3
 
     private init() {}
 
     /// How to reach the server's maintenance database; starts the server at the first call.
-    public func settings() async throws -> ConnectionSettings {
+    package func settings() async throws -> ConnectionSettings {
         if let starting { return try await starting.value }
         let task = Task { try await Self.start() }
         starting = task
@@ -72,7 +72,7 @@ public actor TestServer {
     }
 
     /// A path in the temporary folder that does not exist yet.
-    public static func temporaryHome() -> String {
+    package static func temporaryHome() -> String {
         let name = "subledger-test-\(UUID().uuidString.prefix(8))"
         return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
     }
@@ -82,7 +82,7 @@ public actor TestServer {
     /// At most ``databasesAtOnceMax`` bodies run at once, each with at most
     /// ``sessionsPerDatabaseMax`` sessions. A body that requests a second database gets it at once:
     /// if it waited for a place, as many such bodies as there are places would wait forever.
-    public func withDatabase<R>(
+    package func withDatabase<R>(
         from template: TestTemplate? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ConnectionSettings) async throws -> R
@@ -179,14 +179,14 @@ public actor TestServer {
 }
 
 /// A database that is prepared once, for tests to copy.
-public struct TestTemplate: Sendable {
+package struct TestTemplate: Sendable {
     let name: String
     let prepare: @Sendable (ConnectionSettings) async throws -> Void
 
     /// Names a template in lower-case letters, and sets how to prepare it.
     ///
     /// No session may stay open in it: PostgreSQL copies only databases without other sessions.
-    public init(
+    package init(
         _ name: String,
         prepare: @escaping @Sendable (ConnectionSettings) async throws -> Void
     ) {

@@ -1,8 +1,8 @@
 import Foundation
-public import Postgres
+package import Postgres
 
 /// `verify_chain.py`: the verifier that has no code of ours.
-public enum VerifyScript {
+package enum VerifyScript {
     /// Its exit code for a ledger: 0 if it is whole, 3 if not.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum VerifyScript {
     ///   - documents: Files of checkpoints that it must contain.
     /// - Returns: The code.
     /// - Throws: If it cannot be started.
-    public static func code(
+    package static func code(
         _ settings: ConnectionSettings,
         _ documents: String...
     ) async throws -> Int32 {

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Who claimed a subscription, and who owned it at any time.
 ///
@@ -6,21 +6,21 @@ public import Events
 /// precedence over a token. A function of the set of assertions; only offsets and who stated a link
 /// depend on the order of arrival. Family-shared subscriptions are claimed like all others, because
 /// each member has its own (Apple's data: trap 33).
-public struct StreamClaims: Sendable {
+package struct StreamClaims: Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The lane of the log with its events.
-    public let lane: Lane
+    package let lane: Lane
     /// The claims by links, by start.
-    public let links: [LinkClaim]
+    package let links: [LinkClaim]
     /// Its app account tokens, by start; adjacent ones differ, and a UUID in letters of another
     /// case is the same token.
     ///
     /// Of two tokens at the same instant, the greater by UTF-8 counts.
-    public let tokens: [TokenClaim]
+    package let tokens: [TokenClaim]
 
     /// The claims in a subscription's timeline.
-    public init(_ timeline: Timeline) {
+    package init(_ timeline: Timeline) {
         stream = timeline.stream
         lane = timeline.lane
         links = LinkClaims(timeline.links).claims
@@ -28,23 +28,23 @@ public struct StreamClaims: Sendable {
     }
 
     /// Links to a customer while another one had it; they moved no ownership.
-    public var contested: [LinkClaim] { links.filter(\.isContested) }
+    package var contested: [LinkClaim] { links.filter(\.isContested) }
 
     /// Whether Apple stated more than one token for it, as after a crossgrade from another login.
-    public var hasMutatedToken: Bool { tokens.count > 1 }
+    package var hasMutatedToken: Bool { tokens.count > 1 }
 
     /// The owner at that time: the linked customer, otherwise the token, otherwise none.
     ///
     /// The first known token also counts for the time before it.
-    public func owner(at instant: Instant) -> Owner? {
+    package func owner(at instant: Instant) -> Owner? {
         decision(at: instant)?.owner
     }
 
     /// The owner according to everything known.
-    public var currentOwner: Owner? { owners.last?.owner }
+    package var currentOwner: Owner? { owners.last?.owner }
 
     /// The customer who has it by a link according to everything known; nil if no link is in force.
-    public var linkedCustomer: String? {
+    package var linkedCustomer: String? {
         if case .customer(let name)? = currentOwner { name } else { nil }
     }
 
@@ -66,7 +66,7 @@ public struct StreamClaims: Sendable {
     }
 
     /// The owners, from the beginning of time to its end without gaps; never empty.
-    public var owners: [Ownership] {
+    package var owners: [Ownership] {
         var changes = links.filter { !$0.isContested }.flatMap { [$0.from, $0.to] }
             .compactMap { $0 }
         changes += tokens.map(\.from)

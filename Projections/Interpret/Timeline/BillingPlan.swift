@@ -33,7 +33,7 @@ public struct BillingPlan: Hashable, Sendable {
 
 extension Purchase {
     /// The billing plan, as last asserted; nil if Apple does not state it, as before 2026-04.
-    public var billingPlan: BillingPlan? {
+    package var billingPlan: BillingPlan? {
         let type = text(of: .billingPlanType)
         let info = text(of: .commitmentInfo).map { ExtraObject($0) }
         guard type != nil || info != nil else { return nil }

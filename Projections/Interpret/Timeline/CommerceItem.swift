@@ -37,7 +37,7 @@ extension Purchase {
     ///
     /// They are in `extra`, with what identifies a person, because the developer chooses their
     /// texts.
-    public var commerceItems: [CommerceItem] {
+    package var commerceItems: [CommerceItem] {
         var last: (assertion: Assertion, items: Substring.UTF8View)?
         for assertion in assertions.sorted where assertion.fields.contains(.extra) {
             guard let extra = assertion.content.text(.extra),

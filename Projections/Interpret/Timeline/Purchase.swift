@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// One paid period of a subscription: everything ever asserted about one purchase.
 ///
@@ -7,32 +7,32 @@ public import Events
 ///
 /// It is immutable. It is a class because every view keeps purchases of the timeline: that costs
 /// one reference count for each purchase, and not one for each of its properties.
-public final class Purchase: Sendable {
+package final class Purchase: Sendable {
     /// Start of the period, in whole seconds.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// Natural end of the period, in whole seconds, as last asserted.
-    public let expiresDate: Instant
+    package let expiresDate: Instant
     /// The product as last asserted; empty if no format stated it.
-    public let productId: String
+    package let productId: String
     /// Apple's id of the purchase across all devices; empty if no format contained one.
-    public let webOrderLineItemId: String
+    package let webOrderLineItemId: String
     /// Everything asserted about it.
-    public let assertions: Assertions
+    package let assertions: Assertions
     /// The offset of the event that decides both dates.
-    public let datesOffset: Int64
+    package let datesOffset: Int64
     /// The changes that Apple made to its end, by as-of; nearly always none (Apple's data: trap 7).
-    public let extensions: [Extension]
+    package let extensions: [Extension]
     /// The later dates that restores of a one-time purchase gave it, ascending
     /// (Apple's data: trap 15).
-    public let restoreDates: [Instant]
+    package let restoreDates: [Instant]
     /// Its seats, if it is of a multiseat subscription; nil for all others.
-    public let seats: Seats?
+    package let seats: Seats?
     /// The bundle or suite that it is part of; nil if it was bought alone.
-    public let bundle: BundleMembership?
+    package let bundle: BundleMembership?
     /// The transactions that added seats to its period, by start; nearly always none.
     ///
     /// They are not separate purchases: the period goes on as long as one transaction is left.
-    public let additions: [Purchase]
+    package let additions: [Purchase]
     /// The offset of the event that states seats or bundle; nil if none does.
     let extrasOffset: Int64?
     // The fields that most views read.
@@ -98,27 +98,27 @@ public final class Purchase: Sendable {
     }
 
     /// A change of a purchase's natural end.
-    public struct Extension: Hashable, Sendable {
+    package struct Extension: Hashable, Sendable {
         /// When Apple first stated it.
-        public let asOf: Instant
+        package let asOf: Instant
         /// The end stated before.
-        public let from: Instant
+        package let from: Instant
         /// The end stated from then on; earlier than `from` only if an older format rounds.
-        public let to: Instant
+        package let to: Instant
         /// The offset of the event that states it.
-        public let offset: Int64
+        package let offset: Int64
     }
 
     /// The offset of the first event about this purchase.
     ///
     /// An addition of seats may decide the end of the period, but has a first event of its own, also
     /// if a repetition of what it states cites an event of another transaction.
-    public var firstOffset: Int64 {
+    package var firstOffset: Int64 {
         assertions.sorted.filter(\.isComplete).map(\.offset).min() ?? datesOffset
     }
 
     /// Every transaction id under which it was seen, by UTF-8 bytes (Apple's data: trap 4).
-    public var transactionIds: [String] {
+    package var transactionIds: [String] {
         var ids: [String] = []
         ids.reserveCapacity(assertions.sorted.count)
         for index in assertions.sorted.indices {
@@ -138,11 +138,11 @@ public final class Purchase: Sendable {
     var isFamilyShared: Bool { sharing == .family }
 
     /// Whether it is known to have been replaced by another one.
-    public var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }
+    package var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }
 
     /// The earliest as-of at which it was marked as upgraded, with the offset of the lowest such
     /// event.
-    public var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
+    package var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
         var first: (asOf: Instant, offset: Int64)?
         for assertion in assertions.sorted where assertion.fields.contains(.isUpgraded) {
             guard assertion.state(of: .isUpgraded) == .value(.boolean(true)) else { continue }

@@ -1,23 +1,23 @@
-public import Events
+package import Events
 
 /// What was known about the next renewal at one as-of.
-public struct RenewalSnapshot: Sendable {
+package struct RenewalSnapshot: Sendable {
     /// Apple's date for the statement.
-    public let asOf: Instant
+    package let asOf: Instant
     /// The date of the renewal according to this snapshot, in whole seconds.
     ///
     /// It is the expiry of the purchase that the snapshot is about. Nil in snapshots from before
     /// 2023-06, which do not contain it.
-    public let renewalDate: Instant?
+    package let renewalDate: Instant?
     /// The end of the billing grace period according to this snapshot: a value, none, or unknown if
     /// not stated.
-    public let gracePeriodExpiresDate: Knowledge.State
+    package let gracePeriodExpiresDate: Knowledge.State
     /// The offset of the event that decides the grace period; nil if not stated.
-    public let gracePeriodOffset: Int64?
+    package let gracePeriodOffset: Int64?
     /// 0 off, 1 on, as known at this as-of; nil if it was never stated.
-    public let autoRenewStatus: Int64?
+    package let autoRenewStatus: Int64?
     /// The offset of the event that decides the status.
-    public let autoRenewStatusOffset: Int64?
+    package let autoRenewStatusOffset: Int64?
 
     init(_ sweep: Sweep, asOf: Instant) {
         self.asOf = asOf
@@ -42,7 +42,7 @@ extension Timeline {
     private static let snapshotsKey = FoldMemo.Key<[RenewalSnapshot]>()
 
     /// What was known about the next renewal, at each as-of of a statement by Apple.
-    public var renewalSnapshots: [RenewalSnapshot] {
+    package var renewalSnapshots: [RenewalSnapshot] {
         once(Timeline.snapshotsKey) { foldedRenewalSnapshots }
     }
 

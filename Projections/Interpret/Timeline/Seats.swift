@@ -4,24 +4,24 @@ package import Events
 ///
 /// Sources: https://developer.apple.com/documentation/appstoreserverapi/transactionmultiseatinfo and
 /// https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason
-public struct Seats: Hashable, Sendable {
+package struct Seats: Hashable, Sendable {
     /// How many it bought: those added, for an addition; nil if not stated.
-    public let quantity: Int64?
+    package let quantity: Int64?
     /// How many of them Apple took back in refunds of seats.
-    public let revokedQuantity: Int64
+    package let revokedQuantity: Int64
     /// Who manages the members, in Apple's word: APPLE or DEVELOPER; nil if not stated.
-    public let invitationManagement: String?
+    package let invitationManagement: String?
     /// The prices by number of seats; empty if Apple states none.
-    public let priceTiers: [PriceTier]
+    package let priceTiers: [PriceTier]
     /// Whether Apple states that its period has several transactions.
-    public let isOneOfSeveral: Bool
+    package let isOneOfSeveral: Bool
 
     /// A number of seats at one price.
-    public struct PriceTier: Hashable, Sendable {
+    package struct PriceTier: Hashable, Sendable {
         /// Of one seat, in milliunits of the purchase's currency.
-        public let priceMilliunits: Int64
+        package let priceMilliunits: Int64
         /// How many seats cost that.
-        public let quantity: Int64
+        package let quantity: Int64
     }
 
     /// Apple's members and words: to change one, change one line here.
@@ -52,7 +52,7 @@ public struct Seats: Hashable, Sendable {
     }
 
     /// How many of its seats are left; nil if their number is not stated.
-    public var remainingQuantity: Int64? {
+    package var remainingQuantity: Int64? {
         quantity.map { max(0, max(0, $0) - revokedQuantity) }
     }
 
@@ -122,7 +122,7 @@ extension Purchase {
     /// total for all seats; nil if it was never stated.
     ///
     /// Nil for a seat that was assigned, because Apple repeats in it what the purchaser paid.
-    public var amountMilliunits: Int64? {
+    package var amountMilliunits: Int64? {
         var citations = Citations()
         return amount(citing: &citations)
     }

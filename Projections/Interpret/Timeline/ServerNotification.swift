@@ -1,28 +1,28 @@
-public import Events
+package import Events
 
 /// An announcement by Apple about a subscription, counted once however often it was sent.
-public struct ServerNotification: Sendable {
+package struct ServerNotification: Sendable {
     /// Apple's id of the announcement, equal in every retry; empty in version 1, which has none.
-    public let notificationUUID: String
+    package let notificationUUID: String
     /// When Apple last signed it.
-    public let asOf: Instant
+    package let asOf: Instant
     /// Apple's word for what happened; empty if there is none.
-    public let notificationType: String
+    package let notificationType: String
     /// Apple's word for why; empty if there is none.
-    public let subtype: String
+    package let subtype: String
     /// Start of the purchase it is about, in whole seconds; nil if it is not about one.
-    public let purchaseDate: Instant?
+    package let purchaseDate: Instant?
     /// End of that purchase as stated in the announcement; nil if it is not about a purchase that
     /// expires.
-    public let expiresDate: Instant?
+    package let expiresDate: Instant?
     /// Apple's status of the subscription as of the announcement; nil if not stated (Apple's data:
     /// status values).
-    public let status: SubscriptionStatus?
+    package let status: SubscriptionStatus?
     /// Why the customer requests a refund, in Apple's `consumptionRequestReason`; nil if not stated
     /// (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
-    public let consumptionRequestReason: String?
+    package let consumptionRequestReason: String?
     /// The offset of the first event that contains it.
-    public let offset: Int64
+    package let offset: Int64
 
     /// The largest difference, in milliseconds, between the signing times of the parts of one
     /// payload: a second.
@@ -33,7 +33,7 @@ extension Timeline {
     private static let notificationsKey = FoldMemo.Key<[ServerNotification]>()
 
     /// Apple's announcements, by as-of, then by UUID and type.
-    public var notifications: [ServerNotification] {
+    package var notifications: [ServerNotification] {
         once(Timeline.notificationsKey) { foldedNotifications }
     }
 
@@ -97,7 +97,7 @@ extension Timeline {
     /// By its start. Of two in the same second, it is the one that ever had the announced expiry,
     /// which an extension may have moved since (Apple's data: trap 7); if that does not decide, the
     /// one that remained. What is about an addition of seats is about its period.
-    public func purchase(of notification: ServerNotification) -> Int? {
+    package func purchase(of notification: ServerNotification) -> Int? {
         notification.purchaseDate.flatMap {
             purchase(startingAt: $0, expiring: notification.expiresDate)
         }

@@ -3,20 +3,20 @@ internal import Events
 /// How a customer has access through a purchase that another customer or an organisation pays for.
 ///
 /// Such a purchase gives access and brings no money, whatever price Apple repeats in it.
-public enum Sharing: String, CaseIterable, Hashable, Sendable {
+package enum Sharing: String, CaseIterable, Hashable, Sendable {
     /// Another family member pays (Apple's data: trap 33).
     case family
     /// A group purchaser or an organisation pays for the seat (Apple's data: seats).
     case assigned
 
     /// By Apple's `inAppOwnershipType`; nil if the owner pays.
-    public init?(ownershipType: String) {
+    package init?(ownershipType: String) {
         guard let found = Sharing.ofOwnership[ownershipType] else { return nil }
         self = found
     }
 
     /// The sharing that ended, by Apple's `revocationType`; nil for a refund.
-    public init?(revocationType: String) {
+    package init?(revocationType: String) {
         guard let found = Sharing.ofRevocation[revocationType] else { return nil }
         self = found
     }
@@ -36,7 +36,7 @@ public enum Sharing: String, CaseIterable, Hashable, Sendable {
 
 extension Purchase {
     /// Who else pays for it; nil if its owner does.
-    public var sharing: Sharing? {
+    package var sharing: Sharing? {
         if case .value(.text(let type)) = state(of: .inAppOwnershipType) {
             Sharing(ownershipType: type)
         } else {

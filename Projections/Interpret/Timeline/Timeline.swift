@@ -17,43 +17,43 @@ public struct Timeline: Sendable {
     ///
     /// Linear in the number of events, except for sorting. Confirmations of events that are missing
     /// from the history are skipped.
-    public init(_ history: StreamHistory) {
+    package init(_ history: StreamHistory) {
         interpretation = Interpretation(history)
     }
 
     /// The fold of everything known about a subscription, for projections that also read when it
     /// became known.
-    public init(_ recorded: RecordedHistory) {
+    package init(_ recorded: RecordedHistory) {
         interpretation = Interpretation(recorded.latest, recorded)
     }
 
     /// The subscription.
     public var stream: StreamID { interpretation.stream }
     /// The lane of the log with its events; 0 if there are none.
-    public var lane: Lane { interpretation.lane }
+    package var lane: Lane { interpretation.lane }
     /// Its paid periods, each once however often and in whatever format Apple stated them, by
     /// start; those of the same second in the order in which they replace each other (Apple's data:
     /// trap 40); one that only added seats is kept with the purchase whose period it belongs to.
-    public var purchases: [Purchase] { interpretation.purchases }
+    package var purchases: [Purchase] { interpretation.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period (Apple's
     /// data: trap 35).
     ///
     /// A restore is not a separate purchase, whatever its date.
-    public var oneTimePurchases: [Purchase] { interpretation.oneTimePurchases }
+    package var oneTimePurchases: [Purchase] { interpretation.oneTimePurchases }
     /// Apple's statements about the next renewal, by as-of.
-    public var renewals: Assertions { interpretation.renewals }
+    package var renewals: Assertions { interpretation.renewals }
     /// Apple's announcements, including repeated deliveries; see `notifications`.
     var announcements: [KeyedAssertion] { interpretation.announcements }
     /// The owners as stated by the operator, by the instant that each statement names; see
     /// `StreamClaims`.
-    public var links: Assertions { interpretation.links }
+    package var links: Assertions { interpretation.links }
     /// The greatest as-of of anything Apple asserted, repetitions included; nil if nothing was.
     ///
     /// Nothing is known about the time after it. Links do not count: they use the operator's clock,
     /// and contain nothing about the subscription.
     public var horizon: Instant? { interpretation.horizon }
     /// When each part of it became known; nil if it was folded without that.
-    public var recorded: RecordedHistory? { interpretation.recorded }
+    package var recorded: RecordedHistory? { interpretation.recorded }
 }
 
 /// The combined content of a timeline's events: the same under every policy.

@@ -4,7 +4,7 @@ internal import Events
 ///
 /// Unlike the anomalies of one subscription, these show only when subscriptions are compared: the
 /// caller finds those that share an id.
-public enum SharedIDs {
+package enum SharedIDs {
     /// The anomaly of an app account token; nil unless at least `limits.tokenAccountsMin` Apple
     /// accounts have bought with it.
     ///
@@ -13,7 +13,7 @@ public enum SharedIDs {
     ///   - streams: The subscriptions that have it; others are ignored.
     ///   - limits: The thresholds of an anomaly.
     /// - Returns: The anomaly; its count is the number of accounts.
-    public static func anomaly(
+    package static func anomaly(
         ofToken token: String,
         _ streams: [CustomerStream],
         limits: AnomalyLimits
@@ -33,7 +33,7 @@ public enum SharedIDs {
 
     /// The anomaly of a transaction id with its line item; nil unless it is under several original
     /// ids.
-    public static func anomaly(
+    package static func anomaly(
         ofTransaction transactionId: String,
         lineItem: String,
         _ streams: [CustomerStream]

@@ -1,14 +1,14 @@
 internal import Events
 
 /// What a person should check about a subscription: its money, and dates that cannot be right.
-public struct StreamAnomalies: Sendable {
+package struct StreamAnomalies: Sendable {
     /// At most one refund loop and one refund of everything, one row for each purchase that was
     /// refunded again, at most one for all empty periods, and at most one for all extensions that
     /// were taken back; in this order.
-    public let found: [StreamAnomaly]
+    package let found: [StreamAnomaly]
 
     /// The anomalies of a timeline, with its changes classified by these catalogs.
-    public init(
+    package init(
         _ timeline: Timeline,
         _ catalogs: CatalogHistory,
         limits: AnomalyLimits = AnomalyLimits()

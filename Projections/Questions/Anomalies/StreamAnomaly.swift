@@ -1,30 +1,30 @@
-public import Events
+package import Events
 
 /// Something about one subscription that a person should check.
-public struct StreamAnomaly: Codable, Hashable, Sendable {
+package struct StreamAnomaly: Codable, Hashable, Sendable {
     /// The subscription; of several that share an id, the first.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The kind of anomaly.
-    public let kind: Kind
+    package let kind: Kind
     /// The id that several subscriptions have; nil for an anomaly of one subscription.
-    public let sharedId: String?
+    package let sharedId: String?
     /// The number of changes, refunds, periods, extensions, accounts or subscriptions involved.
-    public let count: Int
+    package let count: Int
     /// The amount currently refunded, in milliunits; nil if none of it is known.
-    public let givenMilliunits: Int64?
+    package let givenMilliunits: Int64?
     /// ISO 4217 code of that amount; nil if it was never stated, or if there are several.
-    public let currency: String?
+    package let currency: String?
     /// The first of the changes, statements or refunds, or the start of the first of the periods.
-    public let from: Instant
+    package let from: Instant
     /// The last of them.
-    public let to: Instant
+    package let to: Instant
     /// The events it is based on, ascending, without duplicates.
-    public let positions: [Position]
+    package let positions: [Position]
 
     /// The kind of anomaly.
-    public enum Kind: String, CaseIterable, Codable, Sendable {
+    package enum Kind: String, CaseIterable, Codable, Sendable {
         /// Switching back and forth, each time with a refund (Apple's data: trap 24).
         case refundLoop = "refund_loop"
         /// One purchase refunded again after a reversal.
@@ -51,7 +51,7 @@ public struct StreamAnomaly: Codable, Hashable, Sendable {
 
 extension StreamAnomaly {
     /// The worst first: by count, then by the amount refunded, then by stream and kind.
-    public static func isWorse(_ left: StreamAnomaly, _ right: StreamAnomaly) -> Bool {
+    package static func isWorse(_ left: StreamAnomaly, _ right: StreamAnomaly) -> Bool {
         if left.count != right.count { return left.count > right.count }
         let (mine, theirs) = (left.givenMilliunits ?? 0, right.givenMilliunits ?? 0)
         if mine != theirs { return mine > theirs }

@@ -1,11 +1,11 @@
-public import Events
+package import Events
 
 extension Customer {
     /// Links that give the customer a subscription at another time than an instant, by `StreamID`.
     ///
     /// For a subscription that is not theirs at the instant, one link: the last that had ended by
     /// then, otherwise the first that begins later. Empty for a party that no link names.
-    public func linksNotInForce(at instant: Instant) -> [(stream: StreamID, link: LinkClaim)] {
+    package func linksNotInForce(at instant: Instant) -> [(stream: StreamID, link: LinkClaim)] {
         guard let customerId else { return [] }
         let owned = Set(streams(ownedAt: instant).map(\.stream))
         return (streams + related).filter { !owned.contains($0.stream) }.compactMap { stream in

@@ -4,7 +4,7 @@ extension Customer {
     ///
     /// Empty for a subscription without a token, and if a link decides: Apple's statements join,
     /// and only a link overrides them.
-    public func otherTokens(than stream: CustomerStream) -> [String] {
+    package func otherTokens(than stream: CustomerStream) -> [String] {
         guard stream.claims.linkedCustomer == nil, !stream.tokens.isEmpty else { return [] }
         let own = Set(stream.tokens.map(TokenValue.init))
         let others = streams.filter { other in

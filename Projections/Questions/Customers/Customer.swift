@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// All subscriptions of one customer in one environment: the basis of entitlement, `explain` and
 /// the lists for support.
@@ -7,35 +7,35 @@ public import Events
 /// token, an `appTransactionId`, a transaction id or an original transaction id. `CustomerParties`
 /// decides which subscriptions are theirs; `StreamClaims` decides who owned each at a time.
 /// Subscriptions of different environments are never joined (Concepts: promises).
-public struct Customer: Sendable {
+package struct Customer: Sendable {
     /// The id that was asked for.
-    public let name: String
+    package let name: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The app's own id for the customer; nil unless links lead to exactly one.
-    public let customerId: String?
+    package let customerId: String?
     /// The app account tokens that lead to this customer and to no other, in UTF-8 order; for one
     /// UUID with several spellings, the first.
-    public let tokens: [String]
+    package let tokens: [String]
     /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those at a given time.
-    public let streams: [CustomerStream]
+    package let streams: [CustomerStream]
     /// Subscriptions of others that were once theirs, by a link or a bond, or that they claim
     /// without effect, by `StreamID`.
-    public let related: [CustomerStream]
+    package let related: [CustomerStream]
     /// Subscriptions, in `streams` or only related to them, that lead to several customers and so
     /// count for none of them, by `StreamID`.
-    public let ambiguous: [Ambiguity]
+    package let ambiguous: [Ambiguity]
 
     private let grounds: [StreamID: CustomerGround]
     private let all: [CustomerStream]
     private let times: CustomerTimes
 
     /// A subscription without a link that leads to several customers.
-    public struct Ambiguity: Sendable {
+    package struct Ambiguity: Sendable {
         /// The subscription.
-        public let stream: StreamID
+        package let stream: StreamID
         /// The customers it leads to, in UTF-8 order.
-        public let customerIds: [String]
+        package let customerIds: [String]
     }
 
     /// The customer with an id among subscriptions.
@@ -44,7 +44,7 @@ public struct Customer: Sendable {
     /// transaction ids and `appTransactionId`s; if several subscriptions have one transaction id,
     /// the first by `StreamID` counts. The answer is right if the subscriptions include all that
     /// share anything with the answer's; more do no harm, and their order does not matter.
-    public init(_ name: String, in environment: StoreEnvironment, among all: [CustomerStream]) {
+    package init(_ name: String, in environment: StoreEnvironment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
             .sorted { $0.stream < $1.stream }
         let sharers = BondSharers(all)
@@ -99,7 +99,7 @@ public struct Customer: Sendable {
     }
 
     /// Why a subscription is theirs; nil for one in neither `streams` nor `related`.
-    public func ground(of stream: StreamID) -> CustomerGround? { grounds[stream] }
+    package func ground(of stream: StreamID) -> CustomerGround? { grounds[stream] }
 
     /// The subscriptions that were theirs at an instant, by `StreamID`.
     ///
@@ -111,14 +111,14 @@ public struct Customer: Sendable {
     /// A subscription that leads to several customers at that instant belongs to none of them, and
     /// stays with its token. If the id asked for is a token, a subscription whose token changed is
     /// theirs while it has that one.
-    public func streams(ownedAt instant: Instant) -> [CustomerStream] {
+    package func streams(ownedAt instant: Instant) -> [CustomerStream] {
         times.owned(at: instant).sorted().map { all[$0] }
     }
 
     /// When a subscription was theirs: half-open, ascending, with gaps in between.
     ///
     /// The beginning of time is written as the least `Instant`, an unknown end as the greatest.
-    public func tenures(of stream: StreamID) -> [Range<Instant>] {
+    package func tenures(of stream: StreamID) -> [Range<Instant>] {
         all.firstIndex { $0.stream == stream }.map(times.stretches) ?? []
     }
 

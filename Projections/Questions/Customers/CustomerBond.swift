@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Something that two subscriptions of one customer have in common.
 ///
@@ -6,7 +6,7 @@ public import Events
 /// another customer takes precedence for its subscription while it is in force (`CustomerParties`).
 /// Family members share none of them: each has transactions, receipts and an `appTransactionId` of
 /// their own (developer.apple.com/documentation/storekit/supporting-family-sharing-in-your-app).
-public enum CustomerBond: Sendable {
+package enum CustomerBond: Sendable {
     /// An app account token, which the app passed to Apple with a purchase of both.
     case appAccountToken(String)
     /// One `appTransactionId` in one app, which Apple creates once for each Apple Account that
@@ -29,7 +29,7 @@ public enum CustomerBond: Sendable {
 
     /// What is shared, under Apple's name if it has one; it is printed, so kinds may be added but
     /// never renamed.
-    public var kind: String {
+    package var kind: String {
         switch self {
         case .appAccountToken: CustomerBond.tokenKind
         case .appTransactionId: "appTransactionId"
@@ -44,7 +44,7 @@ public enum CustomerBond: Sendable {
     static let tokenKind = "appAccountToken"
 
     /// The shared value: an id, a token, or a SHA-256 in hexadecimal.
-    public var value: String {
+    package var value: String {
         switch self {
         case .appAccountToken(let text), .appTransactionId(let text, _), .transactionId(let text),
             .webOrderLineItemId(let text), .previousOriginalTransactionId(let text):
@@ -76,20 +76,20 @@ public enum CustomerBond: Sendable {
 
 extension CustomerBond: Comparable, Hashable {
     /// Equal if kind, value and app are equal; values by their bytes, tokens as UUIDs.
-    public static func == (left: CustomerBond, right: CustomerBond) -> Bool {
+    package static func == (left: CustomerBond, right: CustomerBond) -> Bool {
         left.rank == right.rank && byBytes(left.comparedValue, right.comparedValue) == nil
             && byBytes(left.scope, right.scope) == nil
     }
 
     /// By kind, then by the bytes of the value and of the app's bundle id.
-    public static func < (left: CustomerBond, right: CustomerBond) -> Bool {
+    package static func < (left: CustomerBond, right: CustomerBond) -> Bool {
         if left.rank != right.rank { return left.rank < right.rank }
         return byBytes(left.comparedValue, right.comparedValue)
             ?? byBytes(left.scope, right.scope) ?? false
     }
 
     /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
         hasher.combine(FieldValue.text(comparedValue))
     }
@@ -102,7 +102,7 @@ extension CustomerStream {
     /// other statements, under ids that remain, must not restore the connection. A consumable is
     /// joined to its account by no receipt and no `appTransactionId`: it gives no access, and a
     /// person may have bought more of them than an answer accepts.
-    public var bonds: [CustomerBond] {
+    package var bonds: [CustomerBond] {
         let tokens = TokenValue.unique(tokens).map { CustomerBond.appAccountToken($0) }
         guard !isCustomerErased else { return tokens }
         let account: [CustomerBond] =

@@ -1,7 +1,7 @@
-public import Events
+package import Events
 
 /// Why a subscription counts among those of a customer: the basis of an answer about it.
-public enum CustomerGround: Hashable, Sendable {
+package enum CustomerGround: Hashable, Sendable {
     /// It has the id that was asked for: as its own id, as that of one of its transactions, as its
     /// token or as its `appTransactionId`.
     ///

@@ -1,63 +1,63 @@
-public import Events
+package import Events
 
 /// A subscription among those of a customer: its history, its fold, and who claimed it.
-public struct CustomerStream: Sendable {
+package struct CustomerStream: Sendable {
     /// What the log knew.
-    public let history: StreamHistory
+    package let history: StreamHistory
     /// Its fold.
-    public let timeline: Timeline
+    package let timeline: Timeline
     /// Who claimed it.
-    public let claims: StreamClaims
+    package let claims: StreamClaims
     /// The app receipts, verifyReceipt responses and version 1 notifications that proved or
     /// confirmed anything about it, by their digests; see `CustomerBond.appReceipt`.
-    public let receipts: [Digest]
+    package let receipts: [Digest]
     /// Every transaction id under which a purchase of it was seen, in UTF-8 order.
-    public let transactionIds: [String]
+    package let transactionIds: [String]
     /// Every `webOrderLineItemId` of its purchases, in UTF-8 order.
     ///
     /// Equal on all devices and in all receipts, whereas transaction ids and even original ids
     /// differ (Apple's data: trap 6).
-    public let webOrderLineItemIds: [String]
+    package let webOrderLineItemIds: [String]
     /// The subscriptions that it continues, in UTF-8 order (Apple's data: trap 47).
-    public let previousOriginalTransactionIds: [String]
+    package let previousOriginalTransactionIds: [String]
     /// Every `appTransactionId` that Apple gave it, with its app, in UTF-8 order.
-    public let appTransactions: [AppTransaction]
+    package let appTransactions: [AppTransaction]
     /// Whether what identifies its customer was erased, or everything known about it.
-    public let isCustomerErased: Bool
+    package let isCustomerErased: Bool
     /// Whether it is a consumable, as far as Apple stated its type.
-    public let isConsumable: Bool
+    package let isConsumable: Bool
 
     /// An Apple Account in an app.
-    public struct AppTransaction: Sendable {
+    package struct AppTransaction: Sendable {
         /// Apple's `appTransactionId`.
-        public let id: String
+        package let id: String
         /// The app; empty if none of Apple's statements about the subscription names it.
-        public let bundleId: String
+        package let bundleId: String
     }
 
     /// The subscription.
-    public var stream: StreamID { timeline.stream }
+    package var stream: StreamID { timeline.stream }
 
     /// Whether it is a one-time purchase; false for a subscription, and if no purchase is known.
-    public var isOneTimePurchase: Bool {
+    package var isOneTimePurchase: Bool {
         timeline.purchases.isEmpty && !timeline.oneTimePurchases.isEmpty
     }
 
     /// Its app; nil if none of Apple's statements about it names one.
-    public var bundleId: String? {
+    package var bundleId: String? {
         ByteSet(history.events.map(\.fact.bundleId)).sorted.first { !$0.isEmpty }
     }
 
     /// The tokens it ever had, in all spellings, in UTF-8 order, without duplicates.
-    public var tokens: [String] { ByteSet(claims.tokens.map(\.token)).sorted }
+    package var tokens: [String] { ByteSet(claims.tokens.map(\.token)).sorted }
 
     /// Folds a history; `receipts` are the receipts that its events and confirmations cite.
-    public init(_ history: StreamHistory, receipts: [Digest]) {
+    package init(_ history: StreamHistory, receipts: [Digest]) {
         self.init(history, Timeline(history), receipts: receipts)
     }
 
     /// A history with its fold, if that exists already.
-    public init(_ history: StreamHistory, _ timeline: Timeline, receipts: [Digest]) {
+    package init(_ history: StreamHistory, _ timeline: Timeline, receipts: [Digest]) {
         self.history = history
         self.timeline = timeline
         self.receipts = receipts

@@ -1,21 +1,21 @@
-public import Events
+package import Events
 
 /// A half-open interval with access, for pictures.
-public struct AccessSpan: Hashable, Sendable {
+package struct AccessSpan: Hashable, Sendable {
     /// From its first instant to the first one without access.
-    public let time: Range<Instant>
+    package let time: Range<Instant>
     /// Whether it is a grace period.
-    public let isGrace: Bool
+    package let isGrace: Bool
 
     /// This span.
-    public init(time: Range<Instant>, isGrace: Bool) {
+    package init(time: Range<Instant>, isGrace: Bool) {
         self.time = time
         self.isGrace = isGrace
     }
 
     /// The last instant to which access is counted, the end of 2199: a later date cannot occur in
     /// Apple's data (`Instant.isPlausible`), but stands for "endless".
-    public static let endMax = Instant(milliseconds: 7_258_118_400_000)
+    package static let endMax = Instant(milliseconds: 7_258_118_400_000)
 
     /// The span of a row; nil if it is empty or has no start.
     init?(_ row: ProjectionRow, _ columns: ComparedTable.Access) {

@@ -1,22 +1,22 @@
-public import Events
+package import Events
 
 /// Two tables of one projection, as far as they can be compared: the columns that both have.
-public struct ComparedTable: Sendable {
+package struct ComparedTable: Sendable {
     /// The projection's name.
-    public let name: String
+    package let name: String
     /// The version of the fold that built the old table; nil if it is not known, or the table is
     /// missing.
-    public let oldVersion: Int?
+    package let oldVersion: Int?
     /// The version of the fold that built the new table.
-    public let newVersion: Int
+    package let newVersion: Int
     /// The columns that both have, in the order of the new table: those of a row's values.
-    public let columns: [String]
+    package let columns: [String]
     /// The columns that only the new table has.
-    public let columnsAdded: [String]
+    package let columnsAdded: [String]
     /// The columns that only the old table has.
-    public let columnsRemoved: [String]
+    package let columnsRemoved: [String]
     /// Every possible kind of change, in listing order.
-    public let kinds: [String]
+    package let kinds: [String]
 
     let identities: [[RowKey.Part]]
     let aspects: [Aspect]
@@ -57,7 +57,7 @@ public struct ComparedTable: Sendable {
     ///   - oldColumns: The old table's own columns, without those of the stream and `positions`.
     ///   - newColumns: The new table's own columns, likewise.
     ///   - comparison: The meaning of the rows.
-    public init(
+    package init(
         name: String,
         oldVersion: Int?,
         newVersion: Int,
@@ -87,21 +87,21 @@ public struct ComparedTable: Sendable {
     }
 
     /// Whether both tables have the same columns, in any order.
-    public var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
+    package var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
 
     /// Whether it contains amounts of money.
-    public var hasMoney: Bool { money != nil }
+    package var hasMoney: Bool { money != nil }
 
     /// Whether it contains times with access.
-    public var hasAccess: Bool { access != nil }
+    package var hasAccess: Bool { access != nil }
 
     /// The time with access in a row; nil if there is none.
-    public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
+    package func accessSpan(of row: ProjectionRow) -> AccessSpan? {
         access.flatMap { AccessSpan(row, $0) }
     }
 
     /// The instant that a row is about; nil if there is none.
-    public func instant(of row: ProjectionRow) -> Instant? {
+    package func instant(of row: ProjectionRow) -> Instant? {
         instant.flatMap { row.values[$0].integer }.map(Instant.init(milliseconds:))
     }
 

@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// The effect of a difference on access and money in one environment.
-public struct EnvironmentEffect: Sendable {
+package struct EnvironmentEffect: Sendable {
     /// The environment.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The number of its subscriptions that differ.
-    public private(set) var streamsChanged = 0
+    package private(set) var streamsChanged = 0
     /// How long they have access on one side only.
-    public private(set) var access = AccessTotals()
+    package private(set) var access = AccessTotals()
 
     // By the tables' ranks, then by currency; entries without a change are left out.
     private var allMoney: [MoneyTotals] = []
@@ -17,11 +17,11 @@ public struct EnvironmentEffect: Sendable {
     ///
     /// In one table only, so no amount counts twice: the journal if it differs in money, otherwise
     /// the first table that does.
-    public var money: [MoneyTotals] { allMoney.filter { $0.rank == allMoney.first?.rank } }
+    package var money: [MoneyTotals] { allMoney.filter { $0.rank == allMoney.first?.rank } }
 
     /// The same for the other tables, by table; they may contain that money again, and must never
     /// be added to `money` nor to each other.
-    public var otherMoney: [MoneyTotals] {
+    package var otherMoney: [MoneyTotals] {
         allMoney.filter { $0.rank != allMoney.first?.rank }
     }
 
@@ -65,7 +65,7 @@ extension EnvironmentEffect: Encodable {
     }
 
     /// Encodes all its properties.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(environment, forKey: .environment)
         try members.encode(streamsChanged, forKey: .streamsChanged)
@@ -77,11 +77,11 @@ extension EnvironmentEffect: Encodable {
 
 /// How long subscriptions have access on one side only, in milliseconds, exact; each up to
 /// `AccessSpan.endMax` at most.
-public struct AccessTotals: Hashable, Sendable {
+package struct AccessTotals: Hashable, Sendable {
     /// On the new side only.
-    public private(set) var gained: Int64 = 0
+    package private(set) var gained: Int64 = 0
     /// On the old side only.
-    public private(set) var lost: Int64 = 0
+    package private(set) var lost: Int64 = 0
 
     fileprivate mutating func add(_ difference: AccessDifference) {
         gained = gained.addingUpToMax(difference.gained.length)
@@ -98,7 +98,7 @@ extension AccessTotals: Encodable {
     private enum CodingKeys: CodingKey { case gainedMs, lostMs, gainedHours, lostHours }
 
     /// Encodes the milliseconds, and the hours rounded to a thousandth.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(gained, forKey: .gainedMs)
         try members.encode(lost, forKey: .lostMs)
@@ -111,15 +111,15 @@ extension AccessTotals: Encodable {
 ///
 /// Gains and losses of one subscription are offset first: a charge that moves to another date
 /// changes nothing.
-public struct MoneyTotals: Encodable, Hashable, Sendable {
+package struct MoneyTotals: Encodable, Hashable, Sendable {
     /// The table with the money.
-    public let projection: String
+    package let projection: String
     /// ISO 4217 code; nil if no row stated it.
-    public let currency: String?
+    package let currency: String?
     /// Summed over the subscriptions that have more on the new side.
-    public internal(set) var gained: Int64
+    package internal(set) var gained: Int64
     /// Summed over the subscriptions that have less on the new side, not negative.
-    public internal(set) var lost: Int64
+    package internal(set) var lost: Int64
 
     // The table's place among those with money.
     fileprivate let rank: Int

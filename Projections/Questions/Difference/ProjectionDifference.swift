@@ -6,37 +6,37 @@ internal import Events
 /// A value to which subscriptions are added, each once. Neither the order of adding matters, nor
 /// how they are divided among several values that are added up in the end. Its size is bounded by
 /// the samples, however much differs.
-public struct ProjectionDifference: Sendable {
+package struct ProjectionDifference: Sendable {
     /// What is compared.
-    public let tables: [ComparedTable]
+    package let tables: [ComparedTable]
     /// The most samples that are kept.
-    public let samplesMax: Int
+    package let samplesMax: Int
     /// The number of subscriptions with rows on either side; 0 until it is set.
-    public var streamsCompared = 0
+    package var streamsCompared = 0
     /// The number of these that differ.
-    public private(set) var streamsChanged = 0
+    package private(set) var streamsChanged = 0
     /// What changed in each table, in the order of `tables`.
-    public private(set) var totals: [TableTotals]
+    package private(set) var totals: [TableTotals]
     /// The effect on access and money, by environment: Production first, the others by name;
     /// environments without a difference are left out.
-    public private(set) var effects: [EnvironmentEffect] = []
+    package private(set) var effects: [EnvironmentEffect] = []
     /// The subscriptions that differ most: by length of access, then money, then rows, then id.
-    public private(set) var samples: [StreamDifference] = []
+    package private(set) var samples: [StreamDifference] = []
 
     private let moneyTables: [Int]
 
     /// The default number of samples: a page that can be read to its end.
-    public static let samplesDefault = 10
+    package static let samplesDefault = 10
 
     /// The largest number of samples: each costs several folds, and up to a megabyte.
-    public static let samplesLimit = 1000
+    package static let samplesLimit = 1000
 
     /// Creates an empty difference.
     ///
     /// - Parameters:
     ///   - tables: What is compared; rows name them by index.
     ///   - samplesMax: The most samples to keep, from 0 to `samplesLimit`.
-    public init(_ tables: [ComparedTable], samplesMax: Int = ProjectionDifference.samplesDefault) {
+    package init(_ tables: [ComparedTable], samplesMax: Int = ProjectionDifference.samplesDefault) {
         self.tables = tables
         self.samplesMax = min(max(0, samplesMax), ProjectionDifference.samplesLimit)
         totals = tables.map(TableTotals.init)
@@ -44,22 +44,22 @@ public struct ProjectionDifference: Sendable {
     }
 
     /// Whether both sides have the same columns and rows.
-    public var isEqual: Bool {
+    package var isEqual: Bool {
         streamsChanged == 0 && tables.allSatisfy(\.hasSameColumns)
     }
 
     /// The effect in production: access that customers have and money that they paid.
     ///
     /// No other environment is ever added to it.
-    public var production: EnvironmentEffect {
+    package var production: EnvironmentEffect {
         effects.first { $0.environment == .production } ?? EnvironmentEffect(.production)
     }
 
     /// Whether any table contains access.
-    public var comparesAccess: Bool { tables.contains(where: \.hasAccess) }
+    package var comparesAccess: Bool { tables.contains(where: \.hasAccess) }
 
     /// Adds the rows of one subscription, which was not added before.
-    public mutating func add(_ rows: StreamRows) {
+    package mutating func add(_ rows: StreamRows) {
         let comparison = StreamComparison(rows, in: tables, moneyTables: moneyTables)
         guard !comparison.isEmpty else { return }
         streamsChanged += 1
@@ -77,7 +77,7 @@ public struct ProjectionDifference: Sendable {
     }
 
     /// Adds the content of another difference of the same tables.
-    public mutating func add(_ other: ProjectionDifference) {
+    package mutating func add(_ other: ProjectionDifference) {
         streamsCompared += other.streamsCompared
         streamsChanged += other.streamsChanged
         for index in totals.indices { totals[index].add(other.totals[index]) }

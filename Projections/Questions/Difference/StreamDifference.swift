@@ -1,54 +1,54 @@
-public import Events
+package import Events
 
 /// How two builds differ about one subscription.
-public struct StreamDifference: Sendable {
+package struct StreamDifference: Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The times with access that only one side has.
-    public let access: AccessDifference
+    package let access: AccessDifference
     /// The times with access on the old side, by row; nil if the tables do not differ in them.
-    public let oldSpans: [AccessSpan]?
+    package let oldSpans: [AccessSpan]?
     /// The same on the new side.
-    public let newSpans: [AccessSpan]?
+    package let newSpans: [AccessSpan]?
     /// The change in the money of the subscription, by currency: in the first table that differs, a
     /// journal before others.
-    public let money: [Money]
+    package let money: [Money]
     /// The same for the other tables, which may contain that money again: never added to `money`.
-    public let otherMoney: [Money]
+    package let otherMoney: [Money]
     /// The rows that changed, in the order of tables, then removed, changed and added ones, each by
     /// their instant.
-    public let changes: [Change]
+    package let changes: [Change]
     /// The number of changed rows that are not in `changes`.
-    public let changesOmitted: Int
+    package let changesOmitted: Int
     /// The first instant at which the two sides differ: where access does, otherwise the first that
     /// a changed row is about; nil if no row has one.
-    public let firstInstant: Instant?
+    package let firstInstant: Instant?
 
     /// The most changes kept for one subscription: as many as a person can read.
-    public static let changesMax = 50
+    package static let changesMax = 50
 
     /// One row that changed.
-    public struct Change: Sendable {
+    package struct Change: Sendable {
         /// Its table.
-        public let table: ComparedTable
+        package let table: ComparedTable
         /// What happened to it: machine-readable words of `ComparedTable.kinds`.
-        public let kinds: [String]
+        package let kinds: [String]
         /// The columns with different values; empty if the row is added or removed.
-        public let columns: [String]
+        package let columns: [String]
         /// The row on the old side; nil if it is added.
-        public let old: ProjectionRow?
+        package let old: ProjectionRow?
         /// The row on the new side; nil if it is removed.
-        public let new: ProjectionRow?
+        package let new: ProjectionRow?
     }
 
     /// The difference of an amount of money.
-    public struct Money: Encodable, Hashable, Sendable {
+    package struct Money: Encodable, Hashable, Sendable {
         /// The table with the money.
-        public let projection: String
+        package let projection: String
         /// ISO 4217 code; nil if no row stated it.
-        public let currency: String?
+        package let currency: String?
         /// New minus old, never 0.
-        public let milliunits: Int64
+        package let milliunits: Int64
 
         // The table's place among those with money; the first one counts.
         let rank: Int
@@ -58,26 +58,26 @@ public struct StreamDifference: Sendable {
 
     /// The times with access on the old side, ascending, adjacent ones merged; nil if the tables do
     /// not differ in them.
-    public var oldActive: [Range<Instant>]? { oldSpans?.map(\.time).merged }
+    package var oldActive: [Range<Instant>]? { oldSpans?.map(\.time).merged }
 
     /// The same on the new side.
-    public var newActive: [Range<Instant>]? { newSpans?.map(\.time).merged }
+    package var newActive: [Range<Instant>]? { newSpans?.map(\.time).merged }
 
     /// How long only one side had access, in milliseconds.
-    public var accessMilliseconds: Int64 {
+    package var accessMilliseconds: Int64 {
         access.gained.length.addingUpToMax(access.lost.length)
     }
 
     /// The number of rows that changed.
-    public var rowsChanged: Int { changes.count + changesOmitted }
+    package var rowsChanged: Int { changes.count + changesOmitted }
 
     /// Whether the rows are the same in another order, which `changes` cannot show.
-    public var isOnlyReordered: Bool { rowsChanged == 0 }
+    package var isOnlyReordered: Bool { rowsChanged == 0 }
 }
 
 extension [Range<Instant>] {
     /// The total length of these disjoint intervals, in milliseconds.
-    public var length: Int64 { reduce(0) { $0.addingUpToMax($1.milliseconds) } }
+    package var length: Int64 { reduce(0) { $0.addingUpToMax($1.milliseconds) } }
 }
 
 extension StreamDifference {

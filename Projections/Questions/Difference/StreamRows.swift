@@ -1,23 +1,23 @@
-public import Events
+package import Events
 
 /// The rows of one subscription in two builds, of the tables in which they differ.
-public struct StreamRows: Sendable {
+package struct StreamRows: Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The rows by table; a table that is missing does not differ.
-    public var tables: [Sides]
+    package var tables: [Sides]
 
     /// The rows of one table.
-    public struct Sides: Sendable {
+    package struct Sides: Sendable {
         /// The index of the table among those that are compared.
-        public let table: Int
+        package let table: Int
         /// The old rows, by ordinal, with a value for each column that both tables have.
-        public var old: [ProjectionRow]
+        package var old: [ProjectionRow]
         /// The new rows, likewise.
-        public var new: [ProjectionRow]
+        package var new: [ProjectionRow]
 
         /// These rows.
-        public init(table: Int, old: [ProjectionRow] = [], new: [ProjectionRow] = []) {
+        package init(table: Int, old: [ProjectionRow] = [], new: [ProjectionRow] = []) {
             self.table = table
             self.old = old
             self.new = new
@@ -25,7 +25,7 @@ public struct StreamRows: Sendable {
     }
 
     /// These rows; each table at most once.
-    public init(stream: StreamID, tables: [Sides] = []) {
+    package init(stream: StreamID, tables: [Sides] = []) {
         self.stream = stream
         self.tables = tables
     }

@@ -1,11 +1,11 @@
 /// How many rows and subscriptions changed in one table, by kind.
-public struct TableTotals: Sendable {
+package struct TableTotals: Sendable {
     /// The projection's name.
-    public let name: String
+    package let name: String
     /// The number of rows that changed, each counted once.
-    public private(set) var rowsChanged = 0
+    package private(set) var rowsChanged = 0
     /// The number of subscriptions with such rows, or with rows in another order.
-    public private(set) var streamsChanged = 0
+    package private(set) var streamsChanged = 0
 
     private let kinds: [String]
     private let columns: [String]
@@ -13,11 +13,11 @@ public struct TableTotals: Sendable {
     private var columnRows: [Int]
 
     /// The counts for one kind.
-    public struct Count: Codable, Hashable, Sendable {
+    package struct Count: Codable, Hashable, Sendable {
         /// Rows; one that changed in several ways counts in each.
-        public internal(set) var rows = 0
+        package internal(set) var rows = 0
         /// Subscriptions with such rows.
-        public internal(set) var streams = 0
+        package internal(set) var streams = 0
     }
 
     init(_ table: ComparedTable) {
@@ -30,13 +30,13 @@ public struct TableTotals: Sendable {
 
     /// The counts by kind, in the order of `ComparedTable.kinds`; kinds without a change are left
     /// out.
-    public var changes: [(kind: String, count: Count)] {
+    package var changes: [(kind: String, count: Count)] {
         zip(kinds, counts).filter { $1.rows > 0 }.map { ($0, $1) }
     }
 
     /// The number of matching rows in which a column's value differs, in the order of columns;
     /// columns without one are left out.
-    public var changedColumns: [(column: String, rows: Int)] {
+    package var changedColumns: [(column: String, rows: Int)] {
         zip(columns, columnRows).filter { $1 > 0 }.map { ($0, $1) }
     }
 

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Compares the fold with Apple: every status in a version 2 notification and every signed renewal
 /// info states the status of the subscription when it was signed (Apple's data: status values,
@@ -6,7 +6,7 @@ public import Events
 ///
 /// A drift means that the fold has a bug, that a purchase never reached the ledger, or that Apple's
 /// status contradicts the dates that it signed (Decisions: a status that Apple signs).
-public enum Drift {
+package enum Drift {
     /// Compares all of Apple's statements in a history with the fold of those signed no later, or
     /// in the same payload.
     ///
@@ -14,7 +14,7 @@ public enum Drift {
     /// subscription, which are few. `recentSubscriptionStartDate` is not compared: it bridges gaps
     /// (Apple's data: trap 46). A mere repetition of an earlier statement is not compared either,
     /// because it is not an event.
-    public static func check(_ history: StreamHistory) -> DriftReport {
+    package static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
         let statements = history.events.filter(isStatement).sorted {

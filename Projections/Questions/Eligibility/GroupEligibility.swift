@@ -1,24 +1,24 @@
 public import Events
 
 /// Which offers a customer may receive in one group (Apple's data: offer eligibility).
-public struct GroupEligibility: Hashable, Sendable {
+package struct GroupEligibility: Hashable, Sendable {
     /// The group: each offer applies once in it, whatever the product.
-    public let group: SubscriptionGroup
+    package let group: SubscriptionGroup
     /// A trial or an introductory price.
-    public let introductory: IntroductoryOfferEligibility
+    package let introductory: IntroductoryOfferEligibility
     /// A promotional offer.
-    public let promotional: PromotionalOfferEligibility
+    package let promotional: PromotionalOfferEligibility
     /// A win-back offer.
-    public let winBack: WinBackOfferEligibility
+    package let winBack: WinBackOfferEligibility
     /// How an offer code classifies the customer; the developer creates each code for some of
     /// these.
-    public let subscriber: SubscriberKind
+    package let subscriber: SubscriberKind
 }
 
 /// Whether the customer may start with an introductory offer, in order of precedence.
 ///
 /// If a purchase is the reason, it is returned as the blocking transaction.
-public enum IntroductoryOfferEligibility: Hashable, Sendable {
+package enum IntroductoryOfferEligibility: Hashable, Sendable {
     /// Eligible: no transaction of the group is known.
     case neverSubscribed
     /// Not eligible, permanently and for each product of the group: already had one.
@@ -34,18 +34,18 @@ public enum IntroductoryOfferEligibility: Hashable, Sendable {
     case lapsed
 
     /// Whether the offer may be made.
-    public var isEligible: Bool { self == .neverSubscribed || self == .lapsed }
+    package var isEligible: Bool { self == .neverSubscribed || self == .lapsed }
 }
 
 /// Whether the customer may receive a promotional offer; the developer decides which.
-public enum PromotionalOfferEligibility: Hashable, Sendable {
+package enum PromotionalOfferEligibility: Hashable, Sendable {
     /// Not eligible: neither a purchase of the group nor a renewal of one is known.
     case neverSubscribed
     /// Eligible: is a subscriber, or was.
     case subscriber
 
     /// Whether the offer may be made.
-    public var isEligible: Bool { self == .subscriber }
+    package var isEligible: Bool { self == .subscriber }
 }
 
 /// Whether the customer may receive a win-back offer, in order of precedence (Apple's data: trap
@@ -54,7 +54,7 @@ public enum PromotionalOfferEligibility: Hashable, Sendable {
 /// Apple decides by rules of the developer that no payload shows, so Apple's own list counts
 /// wherever there is one
 /// (https://developer.apple.com/documentation/appstoreserverapi/eligiblewinbackofferids).
-public enum WinBackOfferEligibility: Hashable, Sendable {
+package enum WinBackOfferEligibility: Hashable, Sendable {
     /// Not eligible: never was a subscriber.
     case neverSubscribed
     /// Not eligible: a purchase has not reached its end.
@@ -72,7 +72,7 @@ public enum WinBackOfferEligibility: Hashable, Sendable {
     case churned
 
     /// Whether the offer may be made.
-    public var isEligible: Bool {
+    package var isEligible: Bool {
         switch self {
         case .listedByApple(let list): !list.eligibleWinBackOfferIds.isEmpty
         case .churned: true
@@ -82,7 +82,7 @@ public enum WinBackOfferEligibility: Hashable, Sendable {
 }
 
 /// The relation of a customer to a group of products.
-public enum SubscriberKind: String, CaseIterable, Sendable {
+package enum SubscriberKind: String, CaseIterable, Sendable {
     /// Never subscribed.
     case new
     /// Subscribed now, billing grace included.

@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// Which offers a customer may receive, over all their subscriptions in one environment.
 ///
 /// Per subscription group, because an offer used for one product is used for all of its group
 /// (Apple's data: offer eligibility). Family-shared purchases count like others: nothing is known
 /// of the family's eligibility, and an offer that Apple then refuses is the worse mistake.
-public struct OfferEligibility: Sendable {
+package struct OfferEligibility: Sendable {
     /// The environment it covers.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
 
     private let purchases: [PurchaseAccess]
     private let renewals: [StreamRenewals]
@@ -15,7 +15,7 @@ public struct OfferEligibility: Sendable {
 
     /// The eligibility of the customer of these subscriptions, in any order, each once; those of
     /// other environments do not count.
-    public init(
+    package init(
         _ timelines: [Timeline],
         environment: StoreEnvironment = .production,
         catalogs: CatalogHistory = .none
@@ -30,7 +30,7 @@ public struct OfferEligibility: Sendable {
     }
 
     /// Every group in which the customer is known, and each in the catalog at that instant.
-    public func groups(at instant: Instant) -> [GroupEligibility] {
+    package func groups(at instant: Instant) -> [GroupEligibility] {
         var groups = purchases.map(\.access.group) + renewals.flatMap(\.groups)
         let sold = catalogs.version(at: instant)?.subscriptions ?? []
         groups += sold.map { .identified($0.subscriptionGroupIdentifier) }
@@ -42,7 +42,7 @@ public struct OfferEligibility: Sendable {
 
     /// The group of a product: by the catalog of an instant, otherwise by the customer's purchase
     /// of it that began last; nil if neither names one.
-    public func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup? {
+    package func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup? {
         if let sold = catalogs.version(at: instant)?.subscription(productId) {
             return .identified(sold.subscriptionGroupIdentifier)
         }
@@ -55,7 +55,7 @@ public struct OfferEligibility: Sendable {
     ///
     /// Purchases that begin after the instant do not count, nor do revocations and renewal info
     /// after it.
-    public func eligibility(in group: SubscriptionGroup, at instant: Instant) -> GroupEligibility {
+    package func eligibility(in group: SubscriptionGroup, at instant: Instant) -> GroupEligibility {
         let begun = purchases.filter {
             $0.access.group == group && $0.access.period.purchaseDate <= instant
         }

@@ -1,24 +1,24 @@
-public import Events
+package import Events
 
 /// An interval of access that a customer has through one of their subscriptions.
-public struct AccessPeriod: Hashable, Sendable {
+package struct AccessPeriod: Hashable, Sendable {
     /// The interval, with its product and its causes.
-    public let period: ActivePeriod
+    package let period: ActivePeriod
     /// The group of the product.
-    public let group: SubscriptionGroup
+    package let group: SubscriptionGroup
     /// Who else pays for it; nil if the owner does.
     ///
     /// It gives access all the same (Apple's data: trap 33, seats).
-    public let sharing: Sharing?
+    package let sharing: Sharing?
     /// When Apple revoked the purchase, even after its end; nil if it did not, or if that only
     /// refunded the rest of a period that another one replaced (Apple's data: traps 9, 10).
-    public let revocationDate: Instant?
+    package let revocationDate: Instant?
 
     /// Whether another family member pays for it.
-    public var isFamilyShared: Bool { sharing == .family }
+    package var isFamilyShared: Bool { sharing == .family }
 
     /// Whether it gives access at an instant: from its start, up to but excluding its end.
-    public func isActive(at instant: Instant) -> Bool {
+    package func isActive(at instant: Instant) -> Bool {
         period.validFrom <= instant && instant < period.validTo
     }
 }

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Which issues a customer has unlocked: the magazine rule (Apple's data: magazine rule).
 ///
@@ -7,23 +7,23 @@ public import Events
 /// ours). What was unlocked stays unlocked when the run ends. A refunded purchase unlocks nothing,
 /// "as if never bought", so its run may begin later, and with another issue. If a refund is
 /// configured not to change the time before it, everything unlocked by then stays unlocked.
-public struct ContentAccess: Sendable {
+package struct ContentAccess: Sendable {
     /// The runs that had begun, ascending.
-    public let runs: [Range<Instant>]
+    package let runs: [Range<Instant>]
     /// Each issue that had been published, by date, then name, and why it is unlocked or that it is
     /// not.
-    public let issues: [Verdict]
+    package let issues: [Verdict]
 
     /// The result for one issue.
-    public struct Verdict: Hashable, Sendable {
+    package struct Verdict: Hashable, Sendable {
         /// The issue.
-        public let issue: Issue
+        package let issue: Issue
         /// Why it is unlocked; nil if it is not.
-        public let unlocked: Reason?
+        package let unlocked: Reason?
     }
 
     /// Why an issue is unlocked.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// It was the newest one when this run began.
         case newestAtStart(of: Range<Instant>)
         /// It was published during this run.
@@ -37,7 +37,7 @@ public struct ContentAccess: Sendable {
     ///
     /// `refundIsRetroactive` selects whether what a refunded purchase unlocked before the refund is
     /// locked again.
-    public init(
+    package init(
         _ entitlement: Entitlement,
         to scope: AccessScope = .anything,
         issues: [Issue],

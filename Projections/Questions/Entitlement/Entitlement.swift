@@ -1,18 +1,18 @@
-public import Events
+package import Events
 
 /// What a customer has access to, over all their subscriptions and one-time purchases in one
 /// environment.
 ///
 /// A union: a subscription that ends does not affect another one (Apple's data: traps 3, 36). Other
 /// environments are left out: a sandbox purchase never gives access in production.
-public struct Entitlement: Sendable {
+package struct Entitlement: Sendable {
     /// The environment it covers.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// Every interval of access, past or present, by start, then by subscription; includes empty
     /// ones (revoked before they began).
-    public let periods: [AccessPeriod]
+    package let periods: [AccessPeriod]
     /// Every purchase that does not renew and has no end of its own, by date, then by stream.
-    public let oneTimePurchases: [OneTimePurchase]
+    package let oneTimePurchases: [OneTimePurchase]
 
     private let catalogs: CatalogHistory
 
@@ -21,7 +21,7 @@ public struct Entitlement: Sendable {
     ///
     /// `tenureEnds` names when subscriptions stop being the customer's: they give no access from
     /// then on.
-    public init(
+    package init(
         _ timelines: [Timeline],
         environment: StoreEnvironment = .production,
         catalogs: CatalogHistory = .none,
@@ -43,7 +43,7 @@ public struct Entitlement: Sendable {
     }
 
     /// The groups in which there is access at an instant, each with the period that counts.
-    public func groups(at instant: Instant) -> [GroupAccess] {
+    package func groups(at instant: Instant) -> [GroupAccess] {
         let active = periods.filter { $0.isActive(at: instant) }.sorted { left, right in
             left.group != right.group
                 ? left.group < right.group : outranks(left, right, at: instant)
@@ -61,18 +61,19 @@ public struct Entitlement: Sendable {
 
     /// Everything that gives access at an instant, by group; in each group the period that counts
     /// comes first.
-    public func active(at instant: Instant, to scope: AccessScope = .anything) -> [AccessPeriod] {
+    package func active(at instant: Instant, to scope: AccessScope = .anything) -> [AccessPeriod] {
         groups(at: instant).flatMap(\.active).filter { scope.contains($0) }
     }
 
     /// The non-consumables that are owned at an instant: these give access too, in no group and
     /// without end (developer.apple.com/documentation/storekit/transaction/currententitlements).
-    public func owned(at instant: Instant, to scope: AccessScope = .anything) -> [OneTimePurchase] {
+    package func owned(at instant: Instant, to scope: AccessScope = .anything) -> [OneTimePurchase]
+    {
         oneTimePurchases.filter { scope.contains($0) && $0.isOwned(at: instant) }
     }
 
     /// The one-time purchases made by an instant for which only the app knows what they still give.
-    public func notJudged(
+    package func notJudged(
         at instant: Instant,
         to scope: AccessScope = .anything
     ) -> [OneTimePurchase] {
@@ -83,7 +84,7 @@ public struct Entitlement: Sendable {
     }
 
     /// The one-time purchases of any type that Apple had revoked by an instant.
-    public func revoked(
+    package func revoked(
         at instant: Instant,
         to scope: AccessScope = .anything
     ) -> [OneTimePurchase] {
@@ -95,7 +96,7 @@ public struct Entitlement: Sendable {
 
     /// The times with access through subscriptions: half-open, ascending, adjacent ones merged,
     /// none empty.
-    public func intervals(of scope: AccessScope = .anything) -> [Range<Instant>] {
+    package func intervals(of scope: AccessScope = .anything) -> [Range<Instant>] {
         merged(periods.lazy.filter { scope.contains($0) }.map(\.period))
     }
 
@@ -125,22 +126,22 @@ public struct Entitlement: Sendable {
 }
 
 /// The access in one subscription group at one instant.
-public struct GroupAccess: Hashable, Sendable {
+package struct GroupAccess: Hashable, Sendable {
     /// The one period that counts: the highest level, otherwise the latest start.
-    public let counting: AccessPeriod
+    package let counting: AccessPeriod
     /// The other active periods, by the same rank: subscriptions of one group bought separately, as
     /// while the older one was retried (Apple's data: trap 3).
-    public fileprivate(set) var others: [AccessPeriod] = []
+    package fileprivate(set) var others: [AccessPeriod] = []
 
     fileprivate init(counting: AccessPeriod) {
         self.counting = counting
     }
 
     /// The group.
-    public var group: SubscriptionGroup { counting.group }
+    package var group: SubscriptionGroup { counting.group }
 
     /// All active periods, starting with the one that counts.
-    public var active: [AccessPeriod] { [counting] + others }
+    package var active: [AccessPeriod] { [counting] + others }
 }
 
 /// The union of periods ordered by start: half-open, adjacent ones merged, none empty.

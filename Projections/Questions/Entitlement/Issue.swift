@@ -1,15 +1,15 @@
-public import Events
+package import Events
 
 /// Something that is published once and stays unlocked for everyone subscribed at the time: a
 /// magazine's issue.
-public struct Issue: Hashable, Sendable {
+package struct Issue: Hashable, Sendable {
     /// Its name.
-    public let name: String
+    package let name: String
     /// When it was published.
-    public let publishedAt: Instant
+    package let publishedAt: Instant
 
     /// An issue with that name and date.
-    public init(name: String, publishedAt: Instant) {
+    package init(name: String, publishedAt: Instant) {
         self.name = name
         self.publishedAt = publishedAt
     }

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// A purchase that does not renew and has no end of its own: a consumable, a non-consumable or a
 /// non-renewing subscription.
@@ -7,26 +7,26 @@ public import Events
 /// (developer.apple.com/documentation/storekit/transaction/currententitlements). Whether the goods
 /// of a consumable are used up, and how long a non-renewing subscription lasts, only the app knows
 /// (Apple's data: trap 35); they are not judged, except that a revoked purchase gives nothing.
-public struct OneTimePurchase: Hashable, Sendable {
+package struct OneTimePurchase: Hashable, Sendable {
     /// Apple's original transaction id and its environment.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The product; empty if no format stated it.
-    public let productId: String
+    package let productId: String
     /// When it was bought, in whole seconds; for a restored purchase, the first date.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// The kind of product.
-    public let kind: Kind
+    package let kind: Kind
     /// Who else bought it; nil if the owner did (Apple's data: trap 33).
-    public let sharing: Sharing?
+    package let sharing: Sharing?
     /// When Apple revoked it, as last stated; nil if it is not revoked.
-    public let revocationDate: Instant?
+    package let revocationDate: Instant?
     /// The times at which it is owned, ascending; empty if the kind is not judged.
-    public let owned: [Range<Instant>]
+    package let owned: [Range<Instant>]
     /// The events that decide this, ascending, without duplicates.
-    public let positions: [Position]
+    package let positions: [Position]
 
     /// The kind of product; the raw value is the word for JSON.
-    public enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// Bought once and owned from then on.
         case nonConsumable
         /// Used up by the app.
@@ -47,22 +47,22 @@ public struct OneTimePurchase: Hashable, Sendable {
     }
 
     /// Whether another family member bought it.
-    public var isFamilyShared: Bool { sharing == .family }
+    package var isFamilyShared: Bool { sharing == .family }
 
     /// Whether the ledger can decide its access.
-    public var isJudged: Bool { kind == .nonConsumable }
+    package var isJudged: Bool { kind == .nonConsumable }
 
     /// Whether Apple had revoked it by an instant; a revoked purchase gives nothing any more,
     /// whatever its type (developer.apple.com/documentation/appstoreserverapi/revocationdate).
-    public func isRevoked(at instant: Instant) -> Bool {
+    package func isRevoked(at instant: Instant) -> Bool {
         revocationDate.map { $0 <= instant } ?? false
     }
 
     /// Whether it is owned at an instant.
-    public func isOwned(at instant: Instant) -> Bool { owned.contains { $0.contains(instant) } }
+    package func isOwned(at instant: Instant) -> Bool { owned.contains { $0.contains(instant) } }
 
     /// The one-time purchases of a timeline, by date.
-    public static func all(
+    package static func all(
         of timeline: Timeline,
         _ catalogs: CatalogHistory = .none
     ) -> [OneTimePurchase] {

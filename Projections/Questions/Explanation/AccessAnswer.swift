@@ -1,7 +1,7 @@
-public import Events
+package import Events
 
 /// Whether there is access at an instant, as far as was known, and why.
-public enum AccessAnswer: Hashable, Sendable {
+package enum AccessAnswer: Hashable, Sendable {
     /// Yes, through that period.
     case access(ActivePeriod)
     /// Yes, through a non-consumable that is owned; a period that gives access has precedence.
@@ -57,12 +57,12 @@ public enum AccessAnswer: Hashable, Sendable {
     }
 
     /// The answer of one subscription, under the policy of its timeline.
-    public init(_ timeline: Timeline, at instant: Instant) {
+    package init(_ timeline: Timeline, at instant: Instant) {
         self.init(ActivePeriods(timeline).rows, isKnown: timeline.horizon != nil, at: instant)
     }
 
     /// Whether there is access.
-    public var hasAccess: Bool {
+    package var hasAccess: Bool {
         switch self {
         case .access, .owned: true
         case .none, .notOwned: false
@@ -70,7 +70,7 @@ public enum AccessAnswer: Hashable, Sendable {
     }
 
     /// The period that decides the answer; nil if no purchase had begun.
-    public var period: ActivePeriod? {
+    package var period: ActivePeriod? {
         switch self {
         case .access(let period): period
         case .none(_, let period): period
@@ -79,7 +79,7 @@ public enum AccessAnswer: Hashable, Sendable {
     }
 
     /// The one-time purchase that decides the answer; nil if none does.
-    public var oneTimePurchase: OneTimePurchase? {
+    package var oneTimePurchase: OneTimePurchase? {
         switch self {
         case .owned(let purchase), .notOwned(_, let purchase): purchase
         case .access, .none: nil
@@ -87,7 +87,7 @@ public enum AccessAnswer: Hashable, Sendable {
     }
 
     /// Why there is none; nil if there is access.
-    public var reason: NoAccessReason? {
+    package var reason: NoAccessReason? {
         switch self {
         case .none(let reason, _), .notOwned(let reason, _): reason
         case .access, .owned: nil
@@ -96,7 +96,7 @@ public enum AccessAnswer: Hashable, Sendable {
 }
 
 /// Why there is no access; the raw value is the word for JSON.
-public enum NoAccessReason: String, CaseIterable, Sendable {
+package enum NoAccessReason: String, CaseIterable, Sendable {
     /// The ledger had no event of the subscription yet.
     case notKnownYet
     /// Nothing was ever bought.

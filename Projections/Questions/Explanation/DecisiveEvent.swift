@@ -1,37 +1,37 @@
-public import Events
+package import Events
 
 /// An event that contributed to the answer, with both of its times.
-public struct DecisiveEvent: Hashable, Sendable {
+package struct DecisiveEvent: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The event; if a repetition contributed, the event that was repeated.
-    public let position: Position
+    package let position: Position
     /// Whether a repetition of the event contributed, such as a reversal that states what the
     /// purchase stated before its refund.
-    public let isRepetition: Bool
+    package let isRepetition: Bool
     /// Its effect.
-    public let role: Role
+    package let role: Role
     /// The type of the notification in the same payload; nil if there was none.
-    public let notificationType: String?
+    package let notificationType: String?
     /// Its subtype; nil if there is none.
-    public let subtype: String?
+    package let subtype: String?
     /// When its effect began: valid time.
-    public let occurredAt: Instant
+    package let occurredAt: Instant
     /// Apple's date for the statement.
-    public let signedAt: Instant
+    package let signedAt: Instant
     /// When the log recorded it.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// The period it is about, as it was known from then on; nil if it is about a one-time
     /// purchase.
-    public let period: ActivePeriod?
+    package let period: ActivePeriod?
     /// The one-time purchase it is about; nil if it is about a period.
-    public let oneTimePurchase: OneTimePurchase?
+    package let oneTimePurchase: OneTimePurchase?
 
     /// The product it is about.
-    public var productId: String { period?.productId ?? oneTimePurchase?.productId ?? "" }
+    package var productId: String { period?.productId ?? oneTimePurchase?.productId ?? "" }
 
     /// The effect of an event on access.
-    public enum Role: String, CaseIterable, Sendable {
+    package enum Role: String, CaseIterable, Sendable {
         /// A purchase began.
         case opened
         /// A renewal began at the end of the previous period.
@@ -55,7 +55,7 @@ public struct DecisiveEvent: Hashable, Sendable {
     ///
     /// Counted from when its effect began; for a restoration, whose effect begins in the past, from
     /// Apple's date. A renewal that is charged before it begins is not late.
-    public var lagSeconds: Int64 {
+    package var lagSeconds: Int64 {
         let since = role == .restored ? signedAt : occurredAt
         return max(0, (recordedAt.milliseconds - since.milliseconds) / 1000)
     }

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Why a customer did or did not have access at an instant: the verdict, the answer at the time,
 /// the shortest chain of events behind it, and which of them would change it.
@@ -6,40 +6,40 @@ public import Events
 /// Costs one fold for each instant at which something became known, one for each instant of a
 /// statement by Apple, and one for each event of the chain; linear in the length of the history
 /// times its number of instants.
-public struct Explanation: Sendable {
+package struct Explanation: Sendable {
     /// The instant asked about.
-    public let at: Instant
+    package let at: Instant
     /// The answer for the instant, with everything known.
-    public let entitled: AccessAnswer
+    package let entitled: AccessAnswer
     /// The answer for the instant, as known at that instant.
-    public let served: AccessAnswer
+    package let served: AccessAnswer
     /// The answers for the instant, by each instant at which something became known, ascending; the
     /// last is `entitled`.
-    public let answers: [KnownAnswer]
+    package let answers: [KnownAnswer]
     /// How long the two answers differ around the instant; nil if they agree.
-    public let difference: WrongAnswers.Stretch?
+    package let difference: WrongAnswers.Stretch?
     /// Whenever the answer at the time differs from what is known now, at any instant.
-    public let wrongAnswers: WrongAnswers
+    package let wrongAnswers: WrongAnswers
     /// Why this ledger cannot have been asked at the instant; nil if it can.
-    public let notAsked: WrongAnswers.NotAsked?
+    package let notAsked: WrongAnswers.NotAsked?
     /// The events that produced the answers, in the order of Apple's dates: the same for every
     /// order of delivery.
-    public let because: [DecisiveEvent]
+    package let because: [DecisiveEvent]
     /// The events of `because` without which the answer would be the opposite.
-    public let changesIf: [Position]
+    package let changesIf: [Position]
     /// The rows with everything known, for the picture.
-    public let rowsNow: [ActivePeriod]
+    package let rowsNow: [ActivePeriod]
     /// The rows as known at the instant, for the picture.
-    public let rowsThen: [ActivePeriod]
+    package let rowsThen: [ActivePeriod]
     /// The one-time purchases with everything known.
-    public let oneTimeNow: [OneTimePurchase]
+    package let oneTimeNow: [OneTimePurchase]
     /// The one-time purchases as known at the instant.
-    public let oneTimeThen: [OneTimePurchase]
+    package let oneTimeThen: [OneTimePurchase]
     /// Refunds of the deciding periods that arrived after those had ended: they return money
     /// without ending access (Apple's data: trap 10).
-    public let refundsAfterEnd: [RefundCase]
+    package let refundsAfterEnd: [RefundCase]
     /// What counted as access.
-    public let policy: AccessPolicy
+    package let policy: AccessPolicy
 
     /// The explanation of an instant.
     ///
@@ -56,7 +56,7 @@ public struct Explanation: Sendable {
     ///     events.
     ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
     ///   - now: Our clock; nil if no instant is in the future.
-    public init(
+    package init(
         _ histories: [RecordedHistory],
         at instant: Instant,
         product: String? = nil,

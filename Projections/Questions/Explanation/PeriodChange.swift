@@ -1,16 +1,16 @@
-public import Events
+package import Events
 
 /// The effect of additional knowledge on one row of the active periods, or on a one-time purchase.
-public struct PeriodChange: Hashable, Sendable {
+package struct PeriodChange: Hashable, Sendable {
     /// The effect on access.
-    public let role: DecisiveEvent.Role
+    package let role: DecisiveEvent.Role
     /// The earlier row; nil if it is new.
-    public let before: ActivePeriod?
+    package let before: ActivePeriod?
     /// The later row; nil if it is gone.
-    public let after: ActivePeriod?
+    package let after: ActivePeriod?
     /// The one-time purchase that was bought, revoked or restored; nil if the change is about a
     /// row.
-    public let oneTimePurchase: OneTimePurchase?
+    package let oneTimePurchase: OneTimePurchase?
 
     private init(role: DecisiveEvent.Role, before: ActivePeriod?, after: ActivePeriod?) {
         self.role = role
@@ -47,7 +47,7 @@ public struct PeriodChange: Hashable, Sendable {
     ///
     /// It is not a change that a period is no longer the last one, or that Apple has made no
     /// statement since.
-    public static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
+    package static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
         var changes: [PeriodChange] = []
         // Rows that stay the same are pairs of their own; nearly all of a long history are.
         let same = zip(old, new).prefix { $0 == $1 }.count
@@ -105,17 +105,17 @@ extension OneTimePurchase {
 }
 
 /// The effect of each event on a subscription's active periods and one-time purchases.
-public struct EventEffects: Sendable {
+package struct EventEffects: Sendable {
     /// The changes by event, in the order of the events that were asked for.
-    public let changes: [[PeriodChange]]
+    package let changes: [[PeriodChange]]
 
     /// The most events of a history whose effects are computed: they cost one fold each, a second
     /// or two for this many.
-    public static let eventsMax = 2000
+    package static let eventsMax = 2000
 
     /// The effects of the newest events of a history, or of all; nil if these are more than
     /// `eventsMax`.
-    public init?(_ history: RecordedHistory, newestMax: Int? = nil) {
+    package init?(_ history: RecordedHistory, newestMax: Int? = nil) {
         let events = history.events.suffix(newestMax ?? .max)
         guard events.count <= EventEffects.eventsMax else { return nil }
         let bounds = [history.events.dropLast(events.count).last].compactMap(\.self) + events
@@ -145,14 +145,14 @@ extension ActivePeriod {
 }
 
 /// The effect of additional knowledge on access.
-public struct AccessDifference: Hashable, Sendable {
+package struct AccessDifference: Hashable, Sendable {
     /// The times with access before and without it after, ascending.
-    public let lost: [Range<Instant>]
+    package let lost: [Range<Instant>]
     /// The times without access before and with it after, ascending.
-    public let gained: [Range<Instant>]
+    package let gained: [Range<Instant>]
 
     /// The difference of two sets of time, given as intervals in any order.
-    public init(from old: [Range<Instant>], to new: [Range<Instant>]) {
+    package init(from old: [Range<Instant>], to new: [Range<Instant>]) {
         let (before, after) = (old.merged, new.merged)
         lost = before.subtracting(after)
         gained = after.subtracting(before)

@@ -1,16 +1,16 @@
-public import Events
+package import Events
 
 /// One thing that is known about a subscription at an instant, and the event that is responsible.
-public struct StateField: Hashable, Sendable {
+package struct StateField: Hashable, Sendable {
     /// The field: a word of our own, or Apple's name of the property.
-    public let name: String
+    package let name: String
     /// Its value.
-    public let value: FieldValue
+    package let value: FieldValue
     /// The event that decides it.
-    public let position: Position
+    package let position: Position
 
     /// Whether two are the same for a reader, whichever event states them.
-    public func isSame(as other: StateField) -> Bool {
+    package func isSame(as other: StateField) -> Bool {
         name == other.name && value == other.value
     }
 
@@ -23,7 +23,7 @@ public struct StateField: Hashable, Sendable {
     ///   - history: What is known.
     ///   - instant: The instant.
     /// - Returns: The fields, most asked-for first; empty if nothing is known.
-    public static func all(of history: StreamHistory, at instant: Instant) -> [StateField] {
+    package static func all(of history: StreamHistory, at instant: Instant) -> [StateField] {
         StateReading(Timeline(history), at: instant).fields
     }
 }

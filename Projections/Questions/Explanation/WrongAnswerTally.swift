@@ -1,23 +1,23 @@
-public import Events
+package import Events
 
 /// The wrong answers of many subscriptions: sums over all, and those with the most seconds.
-public struct WrongAnswerTally: Sendable {
+package struct WrongAnswerTally: Sendable {
     /// Number of subscriptions read.
-    public private(set) var streams = 0
+    package private(set) var streams = 0
     /// Number of those with any wrong answer.
-    public private(set) var streamsWithAny = 0
+    package private(set) var streamsWithAny = 0
     /// Seconds by kind and cause, of all subscriptions, in descending order.
-    public var totals: [Total] {
+    package var totals: [Total] {
         milliseconds.map { Total(kind: $0.key.kind, cause: $0.key.cause, seconds: $0.value / 1000) }
             .sorted(by: Total.areInOrder)
     }
     /// The subscriptions with the most seconds, in descending order; at most `limit`.
-    public private(set) var worst: [Line] = []
+    package private(set) var worst: [Line] = []
 
     /// Number of subscriptions with any time in which the ledger cannot have been asked.
-    public private(set) var streamsNotAsked = 0
+    package private(set) var streamsNotAsked = 0
     /// The total length of these times, in whole seconds.
-    public var secondsNotAsked: Int64 { millisecondsNotAsked / 1000 }
+    package var secondsNotAsked: Int64 { millisecondsNotAsked / 1000 }
 
     private var millisecondsNotAsked: Int64 = 0
     private var milliseconds: [Key: Int64] = [:]
@@ -32,24 +32,24 @@ public struct WrongAnswerTally: Sendable {
     }
 
     /// Seconds of one kind and cause.
-    public struct Total: Codable, Hashable, Sendable {
+    package struct Total: Codable, Hashable, Sendable {
         /// The kind of wrong answer.
-        public let kind: WrongAnswers.Kind
+        package let kind: WrongAnswers.Kind
         /// What the ledger learned too late.
-        public let cause: WrongAnswers.Cause
+        package let cause: WrongAnswers.Cause
         /// The length, in whole seconds.
-        public let seconds: Int64
+        package let seconds: Int64
     }
 
     /// One subscription.
-    public struct Line: Sendable {
+    package struct Line: Sendable {
         /// The subscription.
-        public let stream: StreamID
+        package let stream: StreamID
         /// Its wrong answers.
-        public let answers: WrongAnswers
+        package let answers: WrongAnswers
 
         /// How long the answer was wrong in either way, in whole seconds.
-        public var seconds: Int64 {
+        package var seconds: Int64 {
             answers.seconds(.wronglyDenied) + answers.seconds(.wronglyGranted)
         }
     }
@@ -61,7 +61,7 @@ public struct WrongAnswerTally: Sendable {
     ///   - leftOut: Wrong answers with one of these causes are ignored.
     ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
     ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
-    public init(
+    package init(
         limit: Int,
         without leftOut: Set<WrongAnswers.Cause> = [],
         firstCommit: Instant? = nil,
@@ -74,7 +74,7 @@ public struct WrongAnswerTally: Sendable {
     }
 
     /// Adds a subscription.
-    public mutating func add(_ history: RecordedHistory) {
+    package mutating func add(_ history: RecordedHistory) {
         streams += 1
         let all = WrongAnswers([history], firstCommit: firstCommit).without(leftOut)
         let notAsked = all.stretches.filter { $0.notAsked != nil }
@@ -97,7 +97,7 @@ public struct WrongAnswerTally: Sendable {
     }
 
     /// Seconds of one kind, of all subscriptions.
-    public func seconds(_ kind: WrongAnswers.Kind) -> Int64 {
+    package func seconds(_ kind: WrongAnswers.Kind) -> Int64 {
         milliseconds.reduce(0) { $1.key.kind == kind ? $0 + $1.value : $0 } / 1000
     }
 

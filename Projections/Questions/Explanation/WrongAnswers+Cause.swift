@@ -2,7 +2,7 @@ internal import Events
 
 extension WrongAnswers {
     /// What the ledger learned too late; the raw value is the word for JSON.
-    public enum Cause: String, CaseIterable, Codable, Sendable {
+    package enum Cause: String, CaseIterable, Codable, Sendable {
         /// Nothing about the subscription was known.
         case notYetKnown
         /// The purchase or renewal that gives access was not known.

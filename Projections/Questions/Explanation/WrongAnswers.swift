@@ -1,33 +1,33 @@
-public import Events
+package import Events
 
 /// When the ledger's answer at the time differed from what it knows now: the cost of late events.
 ///
 /// *Served* is the access at t as known at t, *entitled* the access at t with everything known.
 /// Answers that this ledger cannot have been asked for are marked (`NotAsked`) and do not count as
 /// wrong.
-public struct WrongAnswers: Sendable {
+package struct WrongAnswers: Sendable {
     /// The intervals, by start.
-    public let stretches: [Stretch]
+    package let stretches: [Stretch]
 
     /// An interval with one kind of wrong answer.
-    public struct Stretch: Codable, Hashable, Sendable {
+    package struct Stretch: Codable, Hashable, Sendable {
         /// The kind.
-        public let kind: Kind
+        package let kind: Kind
         /// The first instant with a wrong answer.
-        public let from: Instant
+        package let from: Instant
         /// The first later instant with a right answer.
-        public let to: Instant
+        package let to: Instant
         /// What the ledger learned too late; if it changes within the interval, that of its first
         /// instant.
-        public let cause: Cause
+        package let cause: Cause
         /// Why the ledger cannot have been asked; nil if it can.
-        public let notAsked: NotAsked?
+        package let notAsked: NotAsked?
         /// The length, in whole seconds.
-        public let seconds: Int64
+        package let seconds: Int64
     }
 
     /// What the answer was.
-    public enum Kind: String, CaseIterable, Codable, Sendable {
+    package enum Kind: String, CaseIterable, Codable, Sendable {
         /// The ledger denied access to a customer who had paid.
         case wronglyDenied
         /// The ledger granted access to a customer who had not paid.
@@ -35,7 +35,7 @@ public struct WrongAnswers: Sendable {
     }
 
     /// Why a ledger cannot have answered wrongly; the raw value is the word for JSON.
-    public enum NotAsked: String, CaseIterable, Codable, Sendable {
+    package enum NotAsked: String, CaseIterable, Codable, Sendable {
         /// It had no commit yet.
         case beforeLedger
         /// The late information came from an import of files, and did not arrive live.
@@ -51,7 +51,7 @@ public struct WrongAnswers: Sendable {
     ///   - product: Only access to this product; nil for any.
     ///   - policy: What counts as access.
     ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
-    public init(
+    package init(
         _ histories: [RecordedHistory],
         product: String? = nil,
         under policy: AccessPolicy = .current,
@@ -76,13 +76,13 @@ public struct WrongAnswers: Sendable {
     }
 
     /// The same without the intervals of some causes.
-    public func without(_ causes: Set<Cause>) -> WrongAnswers {
+    package func without(_ causes: Set<Cause>) -> WrongAnswers {
         causes.isEmpty
             ? self : WrongAnswers(stretches: stretches.filter { !causes.contains($0.cause) })
     }
 
     /// Only the intervals in which this ledger can have been asked.
-    public var asked: WrongAnswers {
+    package var asked: WrongAnswers {
         WrongAnswers(stretches: stretches.filter { $0.notAsked == nil })
     }
 
@@ -91,12 +91,12 @@ public struct WrongAnswers: Sendable {
     }
 
     /// The interval that contains an instant; nil if the answer was right.
-    public func stretch(holding instant: Instant) -> Stretch? {
+    package func stretch(holding instant: Instant) -> Stretch? {
         stretches.first { $0.from <= instant && instant < $0.to }
     }
 
     /// How long the answer was wrong in that way, in whole seconds.
-    public func seconds(_ kind: Kind) -> Int64 {
+    package func seconds(_ kind: Kind) -> Int64 {
         stretches.reduce(0) {
             $1.kind == kind ? $0 + $1.to.milliseconds - $1.from.milliseconds : $0
         }

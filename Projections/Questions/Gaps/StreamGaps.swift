@@ -1,15 +1,15 @@
-public import Events
+package import Events
 
 /// What the ledger should know about a subscription but does not, as far as its own events show.
-public struct StreamGaps: Sendable {
+package struct StreamGaps: Sendable {
     /// At most one renewal that never arrived and one contradiction.
-    public let found: [StreamGap]
+    package let found: [StreamGap]
     /// The length of the newest period, in milliseconds; 0 if there is none.
-    public let periodMilliseconds: Int64
+    package let periodMilliseconds: Int64
 
     /// How late a renewal may be by default, in milliseconds: a day, within which Apple reports
     /// most renewals.
-    public static let patienceMax: Int64 = 86_400_000
+    package static let patienceMax: Int64 = 86_400_000
     /// For shorter periods, the period is divided by this: in test stores, a month lasts minutes.
     private static let patienceParts: Int64 = 4
 
@@ -22,7 +22,7 @@ public struct StreamGaps: Sendable {
     ///   - instant: As things stand at it.
     ///   - patience: How late a renewal may be, in milliseconds; nil for a day, or a quarter of a
     ///     period shorter than four days.
-    public init(_ history: StreamHistory, at instant: Instant, patience: Int64?) {
+    package init(_ history: StreamHistory, at instant: Instant, patience: Int64?) {
         let timeline = Timeline(history)
         let period = timeline.newestCharge?.periodMilliseconds ?? 0
         let usual = min(StreamGaps.patienceMax, period / StreamGaps.patienceParts)

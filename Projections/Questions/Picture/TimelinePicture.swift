@@ -1,26 +1,26 @@
-public import Events
+package import Events
 
 /// The answer as a picture made of text: access as known now and as known then, products,
 /// auto-renewal and money over one time axis.
 ///
 /// No information depends on colour. A label without room is left out and counted, never written
 /// over another one; the table of events below a picture has the same information.
-public struct TimelinePicture: Sendable {
+package struct TimelinePicture: Sendable {
     /// The lines, without line breaks, none longer than the requested width.
-    public let lines: [String]
+    package let lines: [String]
     /// Labels that did not fit, by lane: lane and number of labels, in the order of the lanes.
-    public let omitted: [Omission]
+    package let omitted: [Omission]
 
     /// Labels of one lane that did not fit.
-    public struct Omission: Hashable, Sendable {
+    package struct Omission: Hashable, Sendable {
         /// The lane's name.
-        public let lane: String
+        package let lane: String
         /// The number of labels.
-        public let count: Int
+        package let count: Int
     }
 
     /// The characters it is drawn with.
-    public enum Style: Sendable {
+    package enum Style: Sendable {
         /// Box drawing and shades.
         case unicode
         /// Letters, for terminals and pipes that may support nothing else.
@@ -28,9 +28,9 @@ public struct TimelinePicture: Sendable {
     }
 
     /// The width if that of the terminal is not known.
-    public static let defaultWidth = 100
+    package static let defaultWidth = 100
     /// The smallest width at which a picture is legible.
-    public static let widthMin = 60
+    package static let widthMin = 60
 
     /// The picture of an explanation.
     ///
@@ -39,7 +39,7 @@ public struct TimelinePicture: Sendable {
     ///   - histories: The histories it was made from.
     ///   - width: Columns of the terminal; at least `widthMin` are used.
     ///   - style: The characters to draw with.
-    public init(
+    package init(
         _ explanation: Explanation,
         of histories: [RecordedHistory],
         width: Int = TimelinePicture.defaultWidth,

@@ -1,51 +1,51 @@
-public import Events
+package import Events
 
 /// Something that counts in the accounts of a business: a start, a renewal, money, a loss.
-public struct Movement: Hashable, Sendable {
+package struct Movement: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The kind of movement.
-    public let kind: Kind
+    package let kind: Kind
     /// Apple's name for it in Sales and Trends (Apple's data: report events); nil if Apple has
     /// none.
-    public let appleEvent: String?
+    package let appleEvent: String?
     /// Apple's name for its sub type in the App Store Subscription Event report of App Analytics;
     /// nil if Apple has none, or the data that Apple signs does not determine it.
-    public let appleSubType: String?
+    package let appleSubType: String?
     /// Whether it is the first purchase of the subscription.
     let isInitial: Bool
     /// When, on Apple's clock.
-    public let occurred: Instant
+    package let occurred: Instant
     /// The product; for a requested change, the requested one.
-    public let productId: String
+    package let productId: String
     /// The previous product; nil if none was replaced.
-    public let previousProductId: String?
+    package let previousProductId: String?
     /// Start of the purchase it is about, in whole seconds.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// Natural end of that purchase, in whole seconds; nil if it never expires.
-    public let expiresDate: Instant?
+    package let expiresDate: Instant?
     /// The amount charged (positive) or refunded (negative) in milliunits; nil if no money moved,
     /// or if the amount was never stated.
-    public let amountMilliunits: Int64?
+    package let amountMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
-    public let currency: String?
+    package let currency: String?
     /// Whether it belongs to a family member, so it brings no money (Apple's data: trap 33).
-    public var isFamilyShared: Bool { sharing == .family }
+    package var isFamilyShared: Bool { sharing == .family }
     /// Who else pays for it, so it brings no money; nil if its owner does.
-    public let sharing: Sharing?
+    package let sharing: Sharing?
     /// How many seats were bought, added or taken back; nil unless it is about seats.
-    public let seatQuantity: Int64?
+    package let seatQuantity: Int64?
     /// Whether it is a purchase after a lapse.
-    public let isResubscribe: Bool
+    package let isResubscribe: Bool
     /// Why a subscription ended, in Apple's words; nil for other movements, and if Apple did not
     /// state a reason.
-    public let expirationReason: ExpirationReason?
+    package let expirationReason: ExpirationReason?
     /// The events that caused the row, ascending, without duplicates; they depend on the order of
     /// arrival.
-    public let positions: [Position]
+    package let positions: [Position]
 
     /// The kind of movement; at the same instant in this order.
-    public enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// A purchase with an offer that the previous one did not have.
         case offerStart = "offer_start"
         /// A purchase without an offer that does not continue the subscription.

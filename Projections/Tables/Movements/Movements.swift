@@ -2,14 +2,14 @@ internal import Events
 
 /// The journal of a subscription for the accounts of a business: what began, continued, was paid,
 /// refunded, and ended, each once at its time.
-public struct Movements: Sendable {
+package struct Movements: Sendable {
     /// The movements, by instant, then in the order of `Movement.Kind`, then by purchase.
-    public let rows: [Movement]
+    package let rows: [Movement]
 
     /// The movements of a timeline; changes of plan are classified by these catalogs.
     ///
     /// Linear in the number of events, except for sorting.
-    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
+    package init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         var fold = MovementFold(timeline.asAppleDid, catalogs)
         fold.takePurchases()
         fold.takeOneTimePurchases()

@@ -7,9 +7,9 @@ internal import Events
 /// payload. Payloads inside wrappers are found (`PayloadFinder`). A payload keeps its exact bytes;
 /// one that is stored as a string keeps the string's content. Accepts chunks of any size and
 /// buffers no more than one line, one row or one payload.
-public struct PayloadSplitter: Sendable {
+package struct PayloadSplitter: Sendable {
     /// A payload, or why a stretch of the input cannot be one.
-    public typealias Piece = Result<[UInt8], Rejection>
+    package typealias Piece = Result<[UInt8], Rejection>
 
     // Set once the form of the input is known; nil if it is one payload.
     private var reader: (any PieceReader)?
@@ -27,7 +27,7 @@ public struct PayloadSplitter: Sendable {
     private let column: String?
 
     /// Number of lines and rows so far, of all input, that hold no payload.
-    public private(set) var skippedCount = 0
+    package private(set) var skippedCount = 0
 
     /// How much of the input may be read to detect its form.
     static let lookAheadByteCountMax = 1 << 20
@@ -35,10 +35,10 @@ public struct PayloadSplitter: Sendable {
     /// A splitter at the beginning of an input.
     ///
     /// - Parameter column: The column of tables that holds payloads; nil to detect it.
-    public init(column: String? = nil) { self.column = column }
+    package init(column: String? = nil) { self.column = column }
 
     /// The payloads in bytes that are complete.
-    public static func split(_ bytes: [UInt8], column: String? = nil) -> [Piece] {
+    package static func split(_ bytes: [UInt8], column: String? = nil) -> [Piece] {
         var splitter = PayloadSplitter(column: column)
         return splitter.append(bytes[...]) + splitter.finish()
     }
@@ -47,7 +47,7 @@ public struct PayloadSplitter: Sendable {
     ///
     /// A payload above `AppStoreVerifier.payloadByteCountMax` is returned as `payload-too-large`;
     /// those after it are not affected.
-    public mutating func append(_ bytes: ArraySlice<UInt8>) -> [Piece] {
+    package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Piece] {
         let bytes = utf16?.utf8(of: bytes)[...] ?? bytes
         if isDecided {
             take(bytes)
@@ -65,7 +65,7 @@ public struct PayloadSplitter: Sendable {
     /// Returns what is left; afterwards the splitter is ready for another input.
     ///
     /// Lines or rows without a single payload among them are returned as `unsupported-format`.
-    public mutating func finish() -> [Piece] {
+    package mutating func finish() -> [Piece] {
         decide(isAtEnd: true)
         pieces += reader?.finish() ?? []
         emit()

@@ -7,7 +7,7 @@ public struct RootCertificate: Sendable {
     /// The certificate, as X.509 DER.
     public let der: [UInt8]
     /// The SHA-256 of the DER: the certificate's usual fingerprint.
-    public let digest: Digest
+    package let digest: Digest
 
     let certificate: Certificate
 

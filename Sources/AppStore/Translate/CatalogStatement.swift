@@ -1,29 +1,29 @@
-public import Events
+package import Events
 
 /// The operator's statement that a file is a version of the product catalog.
 ///
 /// It decides which change of plan is an upgrade, so the log stores it like a payload from Apple:
 /// chained, kept as evidence, and counted only if the operator vouches for it. The body is stored
 /// separately, under its digest.
-public struct CatalogStatement: Hashable, Sendable {
+package struct CatalogStatement: Hashable, Sendable {
     /// The number of the version, from 1.
-    public let version: Int
+    package let version: Int
     /// The first instant at which it applies.
-    public let effectiveFrom: Instant
+    package let effectiveFrom: Instant
     /// SHA-256 of the body.
-    public let bodyDigest: Digest
+    package let bodyDigest: Digest
     /// The file it was read from; empty if there was none.
-    public let fileName: String
+    package let fileName: String
     /// When the operator imported it: the as-of of the event.
-    public let importedAt: Instant
+    package let importedAt: Instant
 
     /// Longest file name, in UTF-8 bytes: twice the longest path of common systems.
-    public static let fileNameByteCountMax = 8192
+    package static let fileNameByteCountMax = 8192
     /// The name and version of the form, as `subledger` in the payload.
-    public static let form = "catalog-version/1"
+    package static let form = "catalog-version/1"
 
     /// A statement whose limits are not checked yet: the verifier checks them.
-    public init(
+    package init(
         version: Int,
         effectiveFrom: Instant,
         bodyDigest: Digest,
@@ -39,7 +39,7 @@ public struct CatalogStatement: Hashable, Sendable {
 
     /// The statement as a payload for `AppStoreVerifier`: one JSON object, names sorted, so the
     /// same statement always has the same bytes.
-    public var payload: [UInt8] {
+    package var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(CatalogStatement.form),
             "catalogVersion": .number(Int64(version)),

@@ -1,30 +1,30 @@
-public import Events
+package import Events
 
 /// The operator's statement that a part of the log was erased.
 ///
 /// It records which rows, why and by whom, never what was in them. The log stores it like any other
 /// statement: chained, and kept as evidence.
-public struct ErasureStatement: Hashable, Sendable {
+package struct ErasureStatement: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// What was removed from which rows.
-    public let erasure: Erasure
+    package let erasure: Erasure
     /// Who erased it.
-    public let erasedBy: String
+    package let erasedBy: String
     /// Why; it must not name the person.
-    public let reason: String
+    package let reason: String
     /// When, on the database server's clock: the as-of of the event.
-    public let erasedAt: Instant
+    package let erasedAt: Instant
 
     /// Longest name of the author, in UTF-8 bytes.
-    public static let erasedByByteCountMax = CustomerLink.statedByByteCountMax
+    package static let erasedByByteCountMax = CustomerLink.statedByByteCountMax
     /// Longest reason, in UTF-8 bytes.
-    public static let reasonByteCountMax = CustomerLink.reasonByteCountMax
+    package static let reasonByteCountMax = CustomerLink.reasonByteCountMax
     /// The name and version of the form, as `subledger` in the payload.
-    public static let form = "erasure/1"
+    package static let form = "erasure/1"
 
     /// A statement; `refusal` checks the limits of its reason and its author.
-    public init(
+    package init(
         stream: StreamID,
         erasure: Erasure,
         erasedBy: String,
@@ -39,7 +39,7 @@ public struct ErasureStatement: Hashable, Sendable {
     }
 
     /// Why a reason or a name is refused; nil if both are acceptable.
-    public static func refusal(reason: String, erasedBy: String) -> String? {
+    package static func refusal(reason: String, erasedBy: String) -> String? {
         for (name, text, limit) in [
             ("the reason", reason, reasonByteCountMax),
             ("the name of the person who erases", erasedBy, erasedByByteCountMax),
@@ -56,7 +56,7 @@ public struct ErasureStatement: Hashable, Sendable {
 
     /// The statement as a payload: one JSON object, names sorted, so the same statement always has
     /// the same bytes.
-    public var payload: [UInt8] {
+    package var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(ErasureStatement.form),
             "environment": .text(stream.environment.word),

@@ -3,7 +3,7 @@ extension SimulatedCatalog {
     /// file of format 4 (Apple's data: StoreKit configuration); the same bytes each time.
     ///
     /// It contains no offers: the simulation invents them for each customer.
-    public static var storekit: [UInt8] {
+    package static var storekit: [UInt8] {
         var version = JSONWriter()
         version.add("major", 4)
         version.add("minor", 0)

@@ -1,7 +1,7 @@
 /// Everything the simulated app sells.
-public enum SimulatedCatalog {
+package enum SimulatedCatalog {
     /// The group of the reading service: three levels, weekly to yearly.
-    public static let lumen: [SimulatedProduct] = [
+    package static let lumen: [SimulatedProduct] = [
         product("lumen.pro.monthly", lumenGroup, 1, .months(1), 14_990),
         product("lumen.pro.yearly", lumenGroup, 1, .years(1), 119_990),
         product("lumen.plus.monthly", lumenGroup, 2, .months(1), 9_990),
@@ -12,7 +12,7 @@ public enum SimulatedCatalog {
     ]
 
     /// The group of the drawing tool: three levels, weekly to yearly.
-    public static let atlas: [SimulatedProduct] = [
+    package static let atlas: [SimulatedProduct] = [
         product("atlas.studio.monthly", atlasGroup, 1, .months(1), 24_990),
         product("atlas.studio.team.monthly", atlasGroup, 1, .months(1), 49_990),
         product("atlas.studio.yearly", atlasGroup, 1, .years(1), 199_990),
@@ -25,7 +25,7 @@ public enum SimulatedCatalog {
     /// year.
     ///
     /// Apple sells both as one product; here they are two, so that a switch is a change of plan.
-    public static let harbor: [SimulatedProduct] = [
+    package static let harbor: [SimulatedProduct] = [
         product("harbor.full.monthly", harborGroup, 1, .months(1), 8_990, .monthly(periods: 12)),
         product("harbor.full.yearly", harborGroup, 1, .years(1), 95_990, .billedUpfront),
         product("harbor.coast.monthly", harborGroup, 2, .months(1), 3_990, .monthly(periods: 12)),
@@ -33,18 +33,18 @@ public enum SimulatedCatalog {
     ]
 
     /// All groups.
-    public static let groups: [[SimulatedProduct]] = [lumen, atlas, harbor]
+    package static let groups: [[SimulatedProduct]] = [lumen, atlas, harbor]
 
     /// Identifiers of the consumables sold next to the subscriptions.
-    public static let consumables = [
+    package static let consumables = [
         "example.subledger.lumen.credits.10", "example.subledger.lumen.credits.100",
     ]
 
     /// The identifier of a product that is bought once and owned.
-    public static let nonConsumable = "example.subledger.lumen.fonts"
+    package static let nonConsumable = "example.subledger.lumen.fonts"
 
     /// The identifier of a subscription that does not renew.
-    public static let nonRenewing = "example.subledger.lumen.season"
+    package static let nonRenewing = "example.subledger.lumen.season"
 
     private static let lumenGroup = "21400001"
     private static let atlasGroup = "21400002"

@@ -1,7 +1,7 @@
 /// An offer that makes one or more periods cheaper.
-public struct SimulatedOffer: Hashable, Sendable {
+package struct SimulatedOffer: Hashable, Sendable {
     /// Who the offer is for; the raw values are Apple's `offerType`.
-    public enum Category: Int64, Hashable, Sendable {
+    package enum Category: Int64, Hashable, Sendable {
         /// For customers who never had one in the group.
         case introductory = 1
         /// For existing and lapsed subscribers, chosen by the developer.
@@ -15,7 +15,7 @@ public struct SimulatedOffer: Hashable, Sendable {
     }
 
     /// How the offer is paid; the raw values are Apple's `offerDiscountType`.
-    public enum Discount: String, Hashable, Sendable {
+    package enum Discount: String, Hashable, Sendable {
         /// One free period of the offer's length.
         case freeTrial = "FREE_TRIAL"
         /// Several periods of the product's length, each at the offer's price.
@@ -25,17 +25,17 @@ public struct SimulatedOffer: Hashable, Sendable {
     }
 
     /// Who it is for.
-    public let category: Category
+    package let category: Category
     /// Apple's identifier of the offer; nil for introductory offers, which have none.
-    public let identifier: String?
+    package let identifier: String?
     /// How it is paid.
-    public let discount: Discount
+    package let discount: Discount
     /// The length of the one period; for pay as you go, the product's.
-    public let duration: SubscriptionDuration
+    package let duration: SubscriptionDuration
     /// The number of periods; 1 unless pay as you go.
-    public private(set) var periodCount = 1
+    package private(set) var periodCount = 1
     /// The price in percent of the product's.
-    public private(set) var pricePercent: Int64 = 50
+    package private(set) var pricePercent: Int64 = 50
 
     private init(
         _ category: Category,
@@ -50,7 +50,7 @@ public struct SimulatedOffer: Hashable, Sendable {
     }
 
     /// A free period.
-    public static func free(
+    package static func free(
         _ duration: SubscriptionDuration,
         _ category: Category = .introductory,
         identifier: String? = nil
@@ -61,7 +61,7 @@ public struct SimulatedOffer: Hashable, Sendable {
     }
 
     /// One paid period of its own length at half the product's price.
-    public static func payUpFront(
+    package static func payUpFront(
         _ duration: SubscriptionDuration,
         _ category: Category = .introductory,
         identifier: String? = nil
@@ -70,7 +70,7 @@ public struct SimulatedOffer: Hashable, Sendable {
     }
 
     /// That many periods of the product's own length at half its price, for new customers.
-    public static func payAsYouGo(
+    package static func payAsYouGo(
         _ duration: SubscriptionDuration,
         periods: Int
     ) -> SimulatedOffer {

@@ -1,21 +1,21 @@
 /// A subscription product of the simulated app.
-public struct SimulatedProduct: Hashable, Sendable {
+package struct SimulatedProduct: Hashable, Sendable {
     /// Apple's product identifier.
-    public let id: String
+    package let id: String
     /// The subscription group; a customer has at most one running subscription in each.
-    public let group: String
+    package let group: String
     /// The rank in its group, 1 for the most service; independent of price and length
     /// (Apple's data: trap 23).
-    public let level: Int
+    package let level: Int
     /// The length of a period.
-    public let duration: SubscriptionDuration
+    package let duration: SubscriptionDuration
     /// The price of a period in the United States, in thousandths of a dollar.
-    public let dollarMilliunits: Int64
+    package let dollarMilliunits: Int64
     /// How a commitment is paid; nil for products sold without one.
-    public let billingPlan: BillingPlan?
+    package let billingPlan: BillingPlan?
 
     /// How a commitment of a year is paid (`billingPlanType`, Apple's data: transactions).
-    public enum BillingPlan: Hashable, Sendable {
+    package enum BillingPlan: Hashable, Sendable {
         /// At once.
         case billedUpfront
         /// Period by period, that many of them.

@@ -1,12 +1,12 @@
 /// Seats that a group or an organisation buys (Apple's data: seats).
-public struct SimulatedSeats: Hashable, Sendable {
+package struct SimulatedSeats: Hashable, Sendable {
     /// The number of seats, from 1.
-    public let quantity: Int64
+    package let quantity: Int64
     /// Who manages the members.
-    public let invitations: Invitations
+    package let invitations: Invitations
 
     /// Who manages the members; the raw values are Apple's `invitationManagement`.
-    public enum Invitations: String, CaseIterable, Hashable, Sendable {
+    package enum Invitations: String, CaseIterable, Hashable, Sendable {
         /// Apple: each member gets a separate transaction.
         case apple = "APPLE"
         /// The developer: members get none.
@@ -14,21 +14,21 @@ public struct SimulatedSeats: Hashable, Sendable {
     }
 
     /// A number of seats.
-    public init(_ quantity: Int64, invitations: Invitations = .apple) {
+    package init(_ quantity: Int64, invitations: Invitations = .apple) {
         self.quantity = quantity
         self.invitations = invitations
     }
 
     /// The most seats of a life: more than all tiers need.
-    public static let quantityMax: Int64 = 1000
+    package static let quantityMax: Int64 = 1000
 }
 
 /// Seats at one price (`MultiSeatPriceTier`).
-public struct SimulatedSeatTier: Hashable, Sendable {
+package struct SimulatedSeatTier: Hashable, Sendable {
     /// The price of one seat, in thousandths of the currency's unit.
-    public let price: Int64
+    package let price: Int64
     /// The number of seats at that price.
-    public let quantity: Int64
+    package let quantity: Int64
 }
 
 extension [SimulatedSeatTier] {
@@ -74,13 +74,13 @@ extension SimulatedStorefront {
 }
 
 /// A bundle, or a suite, whose parts are subscriptions of their own (Apple's data: bundles).
-public struct SimulatedBundle: Hashable, Sendable {
+package struct SimulatedBundle: Hashable, Sendable {
     /// Apple's product identifier of the bundle.
-    public let productId: String
+    package let productId: String
     /// The subscription group of the bundle.
-    public let group: String
+    package let group: String
     /// Apple's id of the subscription to the bundle.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
 
     /// The id of the bundle's transaction with that number.
     func transactionId(_ number: Int64) -> String {

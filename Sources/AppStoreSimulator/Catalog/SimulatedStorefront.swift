@@ -1,13 +1,13 @@
 /// A national store, with its currency.
-public struct SimulatedStorefront: Hashable, Sendable {
+package struct SimulatedStorefront: Hashable, Sendable {
     /// ISO 3166-1 alpha-3.
-    public let country: String
+    package let country: String
     /// Apple's number of the store.
-    public let id: String
+    package let id: String
     /// ISO 4217.
-    public let currency: String
+    package let currency: String
     /// The local price of one dollar, in thousandths of the currency's unit.
-    public let milliunitsPerDollar: Int64
+    package let milliunitsPerDollar: Int64
 
     private init(_ country: String, _ id: String, _ currency: String, _ rate: Int64) {
         self.country = country
@@ -17,7 +17,7 @@ public struct SimulatedStorefront: Hashable, Sendable {
     }
 
     /// The stores that lives are spread over; the rates are invented, round and constant.
-    public static let all: [SimulatedStorefront] = [
+    package static let all: [SimulatedStorefront] = [
         SimulatedStorefront("USA", "143441", "USD", 1000),
         SimulatedStorefront("GBR", "143444", "GBP", 800),
         SimulatedStorefront("DEU", "143443", "EUR", 900),

@@ -11,46 +11,46 @@ internal import X509
 /// three are valid from 2008 to the end of 2099, which covers every plausible `signedDate`. All
 /// keys are P-256; Apple's root and intermediate are P-384. App receipts have a separate chain
 /// below the same root (`receipts`), so one trust anchor is enough for everything simulated.
-public struct SimulatedPKI: Sendable {
+package struct SimulatedPKI: Sendable {
     /// Deliberate faults of a chain, to check that verifiers refuse it.
     ///
     /// The root of a seed is the same with and without flaws, so only the flaw can be the reason
     /// for a refusal.
-    public struct Flaws: OptionSet, Hashable, Sendable {
+    package struct Flaws: OptionSet, Hashable, Sendable {
         /// One bit per flaw.
-        public let rawValue: Int
+        package let rawValue: Int
 
         /// The flaws of those bits.
-        public init(rawValue: Int) {
+        package init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
         /// The leaf lacks the marker of receipt and JWS signing.
-        public static let leafWithoutMarker = Flaws(rawValue: 1)
+        package static let leafWithoutMarker = Flaws(rawValue: 1)
         /// The intermediate lacks the marker of Apple's developer relations authority.
-        public static let intermediateWithoutMarker = Flaws(rawValue: 2)
+        package static let intermediateWithoutMarker = Flaws(rawValue: 2)
         /// The leaf was valid only in 2008, before anything was signed with it.
-        public static let expiredLeaf = Flaws(rawValue: 4)
+        package static let expiredLeaf = Flaws(rawValue: 4)
         /// The header or the receipt omits the root: leaf and intermediate only.
-        public static let twoCertificates = Flaws(rawValue: 8)
+        package static let twoCertificates = Flaws(rawValue: 8)
         /// The intermediate is not allowed to issue certificates.
-        public static let intermediateWithoutAuthority = Flaws(rawValue: 16)
+        package static let intermediateWithoutAuthority = Flaws(rawValue: 16)
         /// A JWS has neither header nor signature, only its payload between two dots: cheap enough
         /// for hundreds of thousands of lives, and useless to a verifier.
-        public static let unsigned = Flaws(rawValue: 32)
+        package static let unsigned = Flaws(rawValue: 32)
     }
 
     /// The trust anchor in DER, for verifiers.
-    public let rootDER: [UInt8]
+    package let rootDER: [UInt8]
     /// The certificates of the `x5c` header in DER, the leaf first.
-    public let chainDER: [[UInt8]]
+    package let chainDER: [[UInt8]]
     /// The deliberate faults of the chain.
-    public let flaws: Flaws
+    package let flaws: Flaws
     /// Signs app receipts under the same root.
-    public let receipts: ReceiptPKI
+    package let receipts: ReceiptPKI
 
     /// The key of the leaf certificate, with which every JWS is signed: X9.63, uncompressed.
-    public var leafPublicKey: [UInt8] { Array(leafKey.privateKey.publicKey.x963Representation) }
+    package var leafPublicKey: [UInt8] { Array(leafKey.privateKey.publicKey.x963Representation) }
 
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
@@ -58,7 +58,7 @@ public struct SimulatedPKI: Sendable {
     private let hashOfHeader: SHA256
 
     /// The keys and certificates of a seed.
-    public init(seed: UInt64, flaws: Flaws = []) {
+    package init(seed: UInt64, flaws: Flaws = []) {
         var generator = SeededGenerator(seed: seed, branch: Self.branch)
         let rootKey = DeterministicSigningKey(from: &generator)
         let intermediateKey = DeterministicSigningKey(from: &generator)
@@ -100,7 +100,7 @@ public struct SimulatedPKI: Sendable {
     ///
     /// The same payload always gives the same bytes. With the flaw `unsigned`, only the payload is
     /// included.
-    public func sign(payloadJSON: [UInt8]) -> [UInt8] {
+    package func sign(payloadJSON: [UInt8]) -> [UInt8] {
         let payload = base64URL(payloadJSON)
         if flaws.contains(.unsigned) {
             let dot = [UInt8(ascii: ".")]

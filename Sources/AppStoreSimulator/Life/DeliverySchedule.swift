@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// When each payload arrives, on the ledger's clock.
 ///
 /// Apple's clock defines what was true; this one defines when a ledger could know it. A lost
 /// payload is fetched later from the notification history, which returns the bytes that were sent
 /// (Apple's data: server API).
-public struct DeliverySchedule: Sendable {
+package struct DeliverySchedule: Sendable {
     /// What happens to a payload on its way.
-    public enum Fate: String, CaseIterable, Hashable, Sendable {
+    package enum Fate: String, CaseIterable, Hashable, Sendable {
         /// It arrives within seconds.
         case prompt
         /// It arrives after about an hour (Apple's data: delivery).
@@ -19,16 +19,16 @@ public struct DeliverySchedule: Sendable {
     }
 
     /// A payload and its arrival time.
-    public struct Arrival: Hashable, Sendable {
+    package struct Arrival: Hashable, Sendable {
         /// The payload.
-        public let delivery: Delivery
+        package let delivery: Delivery
         /// When it arrives, on the ledger's clock.
-        public let arrivesAt: Instant
+        package let arrivesAt: Instant
         /// How it arrived.
-        public let fate: Fate
+        package let fate: Fate
 
         /// An arrival.
-        public init(delivery: Delivery, arrivesAt: Instant, fate: Fate) {
+        package init(delivery: Delivery, arrivesAt: Instant, fate: Fate) {
             self.delivery = delivery
             self.arrivesAt = arrivesAt
             self.fate = fate
@@ -36,9 +36,9 @@ public struct DeliverySchedule: Sendable {
     }
 
     /// The arrivals, in order.
-    public let arrivals: [Arrival]
+    package let arrivals: [Arrival]
     /// Whether no payload arrives before one that was signed earlier.
-    public let keepsOrder: Bool
+    package let keepsOrder: Bool
 
     /// A schedule drawn from a seed; 7 of 10 payloads are prompt.
     ///
@@ -47,7 +47,7 @@ public struct DeliverySchedule: Sendable {
     ///   - seed: The seed of the delays.
     ///   - keepsOrder: Whether a late payload holds up the later ones; `served(at:by:)` and
     ///     `misservice(by:)` require it.
-    public init(of deliveries: [Delivery], seed: UInt64, keepsOrder: Bool = true) {
+    package init(of deliveries: [Delivery], seed: UInt64, keepsOrder: Bool = true) {
         var generator = SeededGenerator(seed: seed, branch: Self.branch)
         var arrivals: [Arrival] = []
         var latest = Instant(milliseconds: .min)
@@ -64,7 +64,7 @@ public struct DeliverySchedule: Sendable {
     }
 
     /// A hand-written schedule, in any order.
-    public init(_ arrivals: [Arrival]) {
+    package init(_ arrivals: [Arrival]) {
         self.arrivals = Self.inOrder(arrivals)
         keepsOrder = zip(self.arrivals, self.arrivals.dropFirst()).allSatisfy {
             $0.delivery.signedAt <= $1.delivery.signedAt
@@ -102,14 +102,14 @@ public struct DeliverySchedule: Sendable {
 }
 
 /// What a ledger got wrong because it did not know better, in milliseconds.
-public struct Misservice: Hashable, Sendable {
+package struct Misservice: Hashable, Sendable {
     /// Access that was paid for and not given.
-    public let denied: Int64
+    package let denied: Int64
     /// Access that was given and not paid for.
-    public let granted: Int64
+    package let granted: Int64
 
     /// A number of milliseconds of each.
-    public init(denied: Int64, granted: Int64) {
+    package init(denied: Int64, granted: Int64) {
         self.denied = denied
         self.granted = granted
     }
@@ -119,19 +119,19 @@ extension SubscriptionLife {
     /// The rows known at an instant of the receiver's clock; empty before the first arrival.
     ///
     /// The schedule must be one of this life's deliveries that keeps the order of signing.
-    public func served(at instant: Instant, by schedule: DeliverySchedule) -> [SimulatedPeriod] {
+    package func served(at instant: Instant, by schedule: DeliverySchedule) -> [SimulatedPeriod] {
         newestSigning(at: instant, by: schedule).map { periods(asOf: $0) } ?? []
     }
 
     /// Whether a service that knew only what had arrived gave access at that instant.
-    public func isServed(at instant: Instant, by schedule: DeliverySchedule) -> Bool {
+    package func isServed(at instant: Instant, by schedule: DeliverySchedule) -> Bool {
         served(at: instant, by: schedule).contains {
             $0.validFrom <= instant && instant < $0.validTo
         }
     }
 
     /// What was wrongly denied and granted up to the last arrival, after which everything is known.
-    public func misservice(by schedule: DeliverySchedule) -> Misservice {
+    package func misservice(by schedule: DeliverySchedule) -> Misservice {
         let arrivals = arrivals(in: schedule)
         guard let end = arrivals.last?.arrivesAt else { return Misservice(denied: 0, granted: 0) }
         let truth = active

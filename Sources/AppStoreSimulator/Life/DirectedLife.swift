@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// A life that is directed while it runs: each decision is taken from outside, and everything else
 /// happens by itself.
@@ -6,9 +6,9 @@ public import Events
 /// The script contains what has happened, followed by what will happen without further decisions:
 /// renewals, failed charges, or the end. A decision replaces that rest. So a directed life is a
 /// life like any other and can be queried at any instant.
-public struct DirectedLife: Sendable {
+package struct DirectedLife: Sendable {
     /// The life, including what will happen by itself.
-    public private(set) var life: SubscriptionLife
+    package private(set) var life: SubscriptionLife
     private var script: [LifeStep]
     private var billing = Billing.works
     private var isForSale = true
@@ -16,7 +16,7 @@ public struct DirectedLife: Sendable {
     /// Renewals that happen by themselves after the last decision, before the subscription ends.
     ///
     /// Two years of months; Apple's sandbox renews twelve times.
-    public static let renewalsMax = 24
+    package static let renewalsMax = 24
 
     /// How charges end.
     private enum Billing: Hashable, Sendable {
@@ -26,7 +26,7 @@ public struct DirectedLife: Sendable {
     }
 
     /// A decision of the customer, the developer or Apple.
-    public enum Decision: Hashable, Sendable {
+    package enum Decision: Hashable, Sendable {
         /// Buy the product: the first time, or again after everything ended.
         case subscribe(SimulatedProduct, offer: SimulatedOffer?)
         /// Change to another product: at once or at the next renewal, according to the App Store's
@@ -73,7 +73,7 @@ public struct DirectedLife: Sendable {
     ///   - seats: The seats to buy, without an offer; nil to buy for one customer.
     ///   - now: When, in the calendar of the life.
     /// - Throws: `ScriptError` if the App Store would not allow it.
-    public init(
+    package init(
         identity: LifeIdentity,
         store: SimulatedStore,
         buying product: SimulatedProduct,
@@ -99,7 +99,7 @@ public struct DirectedLife: Sendable {
     /// - Returns: When it happens; nil for what only takes effect later.
     /// - Throws: `ScriptError` if the App Store would not allow it; then nothing changes.
     @discardableResult
-    public mutating func decide(
+    package mutating func decide(
         _ decision: Decision,
         at now: Instant
     ) throws(ScriptError) -> Instant? {

@@ -1,5 +1,5 @@
 /// Something that can happen in the life of a subscription; a life usually has several.
-public enum LifeKind: String, CaseIterable, Hashable, Sendable {
+package enum LifeKind: String, CaseIterable, Hashable, Sendable {
     /// A free trial that became a paid subscription.
     case trialThenPaid
     /// A paid introductory offer.

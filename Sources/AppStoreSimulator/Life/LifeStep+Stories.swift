@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// Ready-made scripts for stories that are often asked about.
 extension LifeStep {
@@ -7,7 +7,7 @@ extension LifeStep {
     /// a refund requested and granted.
     ///
     /// It begins at the instant, a whole second, and takes half a year.
-    public static func fifteenSteps(from start: Instant) -> [LifeStep] {
+    package static func fifteenSteps(from start: Instant) -> [LifeStep] {
         let plus = SimulatedCatalog.lumen[2]
         let pro = SimulatedCatalog.lumen[0]
         func day(_ number: Int64) -> Instant { start.advanced(days: number) }

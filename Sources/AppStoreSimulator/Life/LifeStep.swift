@@ -1,11 +1,11 @@
-public import Events
+package import Events
 
 /// One thing that happens in the life of a subscription, at Apple's instant.
 ///
 /// A script is a list of steps in order, at least a minute apart, so every notification is signed
 /// before the next step. Instants are whole seconds. Purchases are identified by their number, from
 /// 0, in order of purchase.
-public enum LifeStep: Hashable, Sendable {
+package enum LifeStep: Hashable, Sendable {
     /// The customer buys: the first time, or again after everything ended.
     case subscribe(SimulatedProduct, offer: SimulatedOffer?, at: Instant)
     /// The customer buys seats for a group: the first time, or again after everything ended. In
@@ -76,7 +76,7 @@ public enum LifeStep: Hashable, Sendable {
     case refundOneTime(Int, at: Instant)
 
     /// When it happens.
-    public var at: Instant {
+    package var at: Instant {
         switch self {
         case .subscribe(_, _, let at), .buySeats(_, _, let at), .addSeats(_, let at),
             .changeSeatsAtRenewal(_, let at), .refundSeats(_, _, let at),
@@ -96,7 +96,7 @@ public enum LifeStep: Hashable, Sendable {
 }
 
 /// One of the transactions that represent the seats of a period.
-public enum SeatTransaction: Hashable, Sendable {
+package enum SeatTransaction: Hashable, Sendable {
     /// A purchase, by its number.
     case purchase(Int)
     /// An addition, by its number from 0 in the life.
@@ -104,7 +104,7 @@ public enum SeatTransaction: Hashable, Sendable {
 }
 
 /// Why a subscription ended at the end of a period; the raw values are Apple's `expirationIntent`.
-public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
+package enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
     /// The customer had turned automatic renewal off.
     case voluntary = 1
     /// The App Store could not charge.
@@ -131,9 +131,9 @@ public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
 }
 
 /// A script that the App Store would not have allowed.
-public struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with a step.
-    public enum Code: String, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable {
         /// The step is less than a minute after the one before it.
         case tooSoon
         /// The current period or grace had ended before, and no step states how.
@@ -153,14 +153,14 @@ public struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What is wrong.
-    public let code: Code
+    package let code: Code
     /// The number of the step, from 0.
-    public let step: Int
+    package let step: Int
     /// What was expected instead.
-    public let expectation: String
+    package let expectation: String
 
     /// A sentence for the author of the script.
-    public var description: String {
+    package var description: String {
         "step \(step) is impossible (\(code.rawValue)): \(expectation)"
     }
 }

@@ -3,18 +3,18 @@
 /// Not suitable for secrets. It is implemented here so that the bytes of a simulated history stay
 /// the same on every platform and with every version of the standard library (Steele, Lea and
 /// Flood, "Fast splittable pseudorandom number generators", 2014).
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// The generator of a seed; equal seeds give equal sequences.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
     /// The generator of one numbered branch of a seed.
     ///
     /// Branches are independent, so the thousandth can be created without the others.
-    public init(seed: UInt64, branch: UInt64) {
+    package init(seed: UInt64, branch: UInt64) {
         var root = SeededGenerator(seed: seed)
         let base = root.next()
         var offset = SeededGenerator(seed: branch &+ 0x5851_f42d_4c95_7f2d)
@@ -22,7 +22,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// The next 64 bits.
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -34,18 +34,18 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     ///
     /// The bias of the multiplication is at most the width of the range divided by 2^64, far too
     /// small to matter in a simulation. Both bounds must lie within ±2^62.
-    public mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
+    package mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
         let width = UInt64(range.upperBound - range.lowerBound) + 1
         return range.lowerBound + Int64(next().multipliedFullWidth(by: width).high)
     }
 
     /// Returns true with that probability, in percent.
-    public mutating func chance(percent: Int64) -> Bool {
+    package mutating func chance(percent: Int64) -> Bool {
         integer(in: 0...99) < percent
     }
 
     /// One of the elements, each with equal probability; nil if there are none.
-    public mutating func element<Elements: RandomAccessCollection>(
+    package mutating func element<Elements: RandomAccessCollection>(
         of elements: Elements
     ) -> Elements.Element? {
         guard !elements.isEmpty else { return nil }
@@ -54,7 +54,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// That many bytes.
-    public mutating func bytes(_ count: Int) -> [UInt8] {
+    package mutating func bytes(_ count: Int) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(count + 7)
         while result.count < count {
@@ -68,7 +68,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// A UUID of version 4, in lower case.
-    public mutating func uuid() -> String {
+    package mutating func uuid() -> String {
         var raw = bytes(16)
         raw[6] = raw[6] & 0x0f | 0x40
         raw[8] = raw[8] & 0x3f | 0x80
@@ -83,7 +83,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// The elements in random order (Fisher and Yates).
-    public mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
+    package mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var result = elements
         var last = result.count - 1
         while last > 0 {

@@ -1,7 +1,7 @@
-public import Events
+package import Events
 
 /// Stories of seats, bundles and offers that Apple introduced in 2026, each with its truth.
-public enum SimulatedStory: String, CaseIterable, Hashable, Sendable {
+package enum SimulatedStory: String, CaseIterable, Hashable, Sendable {
     /// Eight seats, four more in the middle of the period, six fewer at the renewal.
     case seatsAddedAndReduced
     /// Three of twelve seats refunded.
@@ -26,7 +26,7 @@ extension AppStoreSimulator {
     /// The lives of a story from an instant on, a whole second, in the order in which they begin.
     ///
     /// They share no id with random lives or customers.
-    public func lives(of story: SimulatedStory, from start: Instant) -> [SubscriptionLife] {
+    package func lives(of story: SimulatedStory, from start: Instant) -> [SubscriptionLife] {
         StoryTeller(simulator: self, story: story, start: start).lives
     }
 }

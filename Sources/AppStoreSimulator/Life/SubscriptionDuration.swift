@@ -1,5 +1,5 @@
 /// The length of a period or of an offer, in the units App Store Connect offers.
-public enum SubscriptionDuration: Hashable, Sendable {
+package enum SubscriptionDuration: Hashable, Sendable {
     /// Days of 24 hours; only offers are this short.
     case days(Int64)
     /// Weeks of seven days.
@@ -10,7 +10,7 @@ public enum SubscriptionDuration: Hashable, Sendable {
     case years(Int64)
 
     /// The ISO 8601 duration, such as `P1M` (`offerPeriod`, Apple's data: transactions).
-    public var iso8601: String {
+    package var iso8601: String {
         switch self {
         case .days(let count): "P\(count)D"
         case .weeks(let count): "P\(count)W"

@@ -1,19 +1,19 @@
-public import Events
+package import Events
 internal import Projections
 
 /// The whole life of one subscription: what happened, what Apple reports about it, and the truth.
 ///
 /// A life is built from a script that is either hand-written or drawn from a seed. The truth is
 /// computed from the script alone, never from payloads, so that a fold can be compared with it.
-public struct SubscriptionLife: Sendable {
+package struct SubscriptionLife: Sendable {
     /// The identity that all payloads share.
-    public let identity: LifeIdentity
+    package let identity: LifeIdentity
     /// The store that signs.
-    public private(set) var store: SimulatedStore
+    package private(set) var store: SimulatedStore
     /// What happened, in true order.
-    public let events: [SimulatedEvent]
+    package let events: [SimulatedEvent]
     /// What happened in the life.
-    public let kinds: Set<LifeKind>
+    package let kinds: Set<LifeKind>
 
     let chapters: [Chapter]
 
@@ -28,7 +28,7 @@ public struct SubscriptionLife: Sendable {
     /// The life of a script.
     ///
     /// Throws `ScriptError` for the first step that the App Store would not have allowed.
-    public init(
+    package init(
         identity: LifeIdentity,
         store: SimulatedStore,
         script: [LifeStep]
@@ -57,31 +57,31 @@ public struct SubscriptionLife: Sendable {
     }
 
     /// The same life at another pace.
-    public func at(_ pace: SimulatedPace) -> SubscriptionLife {
+    package func at(_ pace: SimulatedPace) -> SubscriptionLife {
         var life = self
         life.store = store.at(pace)
         return life
     }
 
     /// Apple's id of the subscription.
-    public var originalTransactionId: String { identity.originalTransactionId }
+    package var originalTransactionId: String { identity.originalTransactionId }
 
     /// The greatest `signedDate` of any payload about the subscription; nil if there is none.
     ///
     /// One-time purchases are separate streams, and released claims of seats name no transaction:
     /// they do not count.
-    public var horizon: Instant? {
+    package var horizon: Instant? {
         chapters.last { !$0.isSeparate }.map { $0.signingInstants.last ?? $0.signedAt }
     }
 
     /// The rows that `active_periods` must have once everything was delivered.
-    public var periods: [SimulatedPeriod] {
+    package var periods: [SimulatedPeriod] {
         guard let horizon, let last = chapters.last else { return [] }
         return last.state.periods(horizon: horizon, of: identity.ownership)
     }
 
     /// The intervals with access once everything was delivered.
-    public var active: [AccessInterval] { AccessInterval.union(of: periods) }
+    package var active: [AccessInterval] { AccessInterval.union(of: periods) }
 
     /// The rows for a reader who knows everything that had happened by an instant, from payloads of
     /// which the newest was signed at that instant.
@@ -89,7 +89,7 @@ public struct SubscriptionLife: Sendable {
     /// Exact if something was signed at the instant (`SimulatedEvent.signedAt`): a grace period
     /// that the customer cancels ends with Apple's first statement about it, and this assumes that
     /// it arrived at once.
-    public func periods(asOf instant: Instant) -> [SimulatedPeriod] {
+    package func periods(asOf instant: Instant) -> [SimulatedPeriod] {
         state(asOf: instant)?.periods(horizon: instant, of: identity.ownership) ?? []
     }
 

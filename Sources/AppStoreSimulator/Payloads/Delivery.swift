@@ -1,9 +1,9 @@
-public import Events
+package import Events
 
 /// One payload as it arrives at a ledger.
-public struct Delivery: Hashable, Sendable {
+package struct Delivery: Hashable, Sendable {
     /// The channel of a payload.
-    public enum Channel: String, Hashable, Sendable {
+    package enum Channel: String, Hashable, Sendable {
         /// The body of a POST of App Store Server Notifications V2.
         case notification
         /// A page of the App Store Server API's transaction history.
@@ -19,16 +19,16 @@ public struct Delivery: Hashable, Sendable {
     }
 
     /// The channel.
-    public let channel: Channel
+    package let channel: Channel
     /// The bytes.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// The `signedDate` of everything in it: its as-of.
     ///
     /// If the format has no such date: when Apple answered with it, sent it or made it.
-    public let signedAt: Instant
+    package let signedAt: Instant
 
     /// A payload.
-    public init(channel: Channel, payload: [UInt8], signedAt: Instant) {
+    package init(channel: Channel, payload: [UInt8], signedAt: Instant) {
         self.channel = channel
         self.payload = payload
         self.signedAt = signedAt
@@ -40,7 +40,7 @@ extension Sequence<Delivery> {
     ///
     /// Nothing is lost: each delivery occurs at least once. Each copy is followed by another one
     /// with the given probability in percent, 0 to 90.
-    public func disordered(seed: UInt64, repeatingPercent: Int64 = 25) -> [Delivery] {
+    package func disordered(seed: UInt64, repeatingPercent: Int64 = 25) -> [Delivery] {
         precondition((0...90).contains(repeatingPercent), "repeatingPercent must be 0 to 90")
         var generator = SeededGenerator(seed: seed)
         var result: [Delivery] = []

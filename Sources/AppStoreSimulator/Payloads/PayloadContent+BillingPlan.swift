@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// What Apple signs about a commitment (Apple's data: transactions, renewal info); here from the
 /// beginning, although Apple has done so only since 2026.
@@ -41,17 +41,17 @@ extension PayloadContent {
 }
 
 /// What happens when a commitment ends.
-public struct SimulatedCommitment: Hashable, Sendable {
+package struct SimulatedCommitment: Hashable, Sendable {
     /// When the new commitment begins.
-    public let renewalDate: Instant
+    package let renewalDate: Instant
     /// What it costs, in thousandths of the currency's unit; nil for a member of a family.
-    public let priceMilliunits: Int64?
+    package let priceMilliunits: Int64?
     /// Whether there will be a new commitment.
-    public let isAutoRenewOn: Bool
+    package let isAutoRenewOn: Bool
     /// Its product.
-    public let productId: String
+    package let productId: String
     /// How it is paid; nil if the product is sold without a commitment.
-    public let billingPlan: SimulatedProduct.BillingPlan?
+    package let billingPlan: SimulatedProduct.BillingPlan?
 
     /// What follows the newest purchase; nil without a commitment.
     init?(after state: LifeState, of identity: LifeIdentity) {

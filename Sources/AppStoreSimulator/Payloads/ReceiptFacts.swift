@@ -79,7 +79,7 @@ struct ReceiptFacts {
 extension SubscriptionLife {
     /// The sixteen bytes of the device's `identifierForVendor`, with which the hash of its app
     /// receipts can be checked (Apple's data: app receipts).
-    public var deviceIdentifier: [UInt8] { ReceiptFacts(self).deviceIdentifier }
+    package var deviceIdentifier: [UInt8] { ReceiptFacts(self).deviceIdentifier }
 }
 
 extension LifeIdentity {

@@ -3,47 +3,47 @@
 ///
 /// The facts are the same in every style, except for what a style documents as missing. An empty
 /// style is the form that Apple has sent since 2021.
-public struct ReceiptStyle: OptionSet, Hashable, Sendable {
+package struct ReceiptStyle: OptionSet, Hashable, Sendable {
     /// One bit per peculiarity.
-    public let rawValue: Int
+    package let rawValue: Int
 
     /// The style of those bits.
-    public init(rawValue: Int) {
+    package init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
     /// `true` and `false` instead of their texts, also for the renewal switch
     /// (Apple's data: offer eligibility).
-    public static let realBooleans = ReceiptStyle(rawValue: 1 << 0)
+    package static let realBooleans = ReceiptStyle(rawValue: 1 << 0)
     /// Ids, quantities and milliseconds as JSON numbers (Apple's data: trap 48).
-    public static let numericIds = ReceiptStyle(rawValue: 1 << 1)
+    package static let numericIds = ReceiptStyle(rawValue: 1 << 1)
     /// No `_ms` fields: instants only as text, in whole seconds.
-    public static let textDatesOnly = ReceiptStyle(rawValue: 1 << 2)
+    package static let textDatesOnly = ReceiptStyle(rawValue: 1 << 2)
     /// `""` for unset values: `cancellation_date`, `app_item_id` and `version_external_identifier`
     /// (Apple's data: odd values).
-    public static let emptyTexts = ReceiptStyle(rawValue: 1 << 3)
+    package static let emptyTexts = ReceiptStyle(rawValue: 1 << 3)
     /// `"download_id": null`.
-    public static let nullDownloadId = ReceiptStyle(rawValue: 1 << 4)
+    package static let nullDownloadId = ReceiptStyle(rawValue: 1 << 4)
     /// No `web_order_line_item_id`, as in some old rows.
-    public static let withoutLineItemIds = ReceiptStyle(rawValue: 1 << 5)
+    package static let withoutLineItemIds = ReceiptStyle(rawValue: 1 << 5)
     /// Only the newest row of the subscription, as after `exclude-old-transactions`
     /// (Apple's data: verifyReceipt request).
-    public static let excludeOldTransactions = ReceiptStyle(rawValue: 1 << 6)
+    package static let excludeOldTransactions = ReceiptStyle(rawValue: 1 << 6)
     /// Milliseconds that do not end in `000`; the same for all instants of a life, so contiguous
     /// periods stay contiguous.
-    public static let subsecondDates = ReceiptStyle(rawValue: 1 << 7)
+    package static let subsecondDates = ReceiptStyle(rawValue: 1 << 7)
     /// An upgraded period is marked by the cancellation date of the upgrade instead of
     /// `is_upgraded`, as in old production data (Apple's data: trap 9).
-    public static let upgradesCancelled = ReceiptStyle(rawValue: 1 << 8)
+    package static let upgradesCancelled = ReceiptStyle(rawValue: 1 << 8)
     /// Rows under the transaction ids that the device of the last restore got
     /// (Apple's data: trap 4).
-    public static let restoredIds = ReceiptStyle(rawValue: 1 << 9)
+    package static let restoredIds = ReceiptStyle(rawValue: 1 << 9)
     /// A volume purchase: its receipt types, and an expiry of the receipt.
-    public static let volumePurchase = ReceiptStyle(rawValue: 1 << 10)
+    package static let volumePurchase = ReceiptStyle(rawValue: 1 << 10)
     /// V1 only: the fields that Apple removed on 2021-03-10, texts for `expiration_intent`, no
     /// `original_transaction_id`, RENEWAL for DID_RECOVER and CANCEL for upgrades too
     /// (Apple's data: version 1 body, version 1 types).
-    public static let legacyNotification = ReceiptStyle(rawValue: 1 << 11)
+    package static let legacyNotification = ReceiptStyle(rawValue: 1 << 11)
     /// V1 only: no `unified_receipt`, as before 2019; a body then holds a single transaction.
-    public static let withoutUnifiedReceipt = ReceiptStyle(rawValue: 1 << 12)
+    package static let withoutUnifiedReceipt = ReceiptStyle(rawValue: 1 << 12)
 }

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import FoundationEssentials
 
 /// The signed receipt in the app's bundle (Apple's data: app receipts).
@@ -8,7 +8,7 @@ extension SubscriptionLife {
     /// It contains every in-app purchase that existed at that instant, including a renewal charged
     /// early; finished consumables are gone. It proves only that moment: nothing later, and no
     /// renewal info. The creation date is the instant floored to its second.
-    public func appReceipt(asOf instant: Instant, form: AppReceiptForm = []) -> [UInt8] {
+    package func appReceipt(asOf instant: Instant, form: AppReceiptForm = []) -> [UInt8] {
         appReceipt(asOf: instant, form: form, including: [])
     }
 
@@ -25,7 +25,7 @@ extension SubscriptionLife {
     }
 
     /// The app receipt as apps send it to servers: base64, in lines of 76 if requested.
-    public func appReceiptBase64(
+    package func appReceiptBase64(
         asOf instant: Instant,
         form: AppReceiptForm = [],
         inLines: Bool = false
@@ -46,7 +46,7 @@ extension SubscriptionLife {
     ///   - form: Their form.
     ///   - others: Other subscriptions of the Apple Account, whose purchases they contain as well.
     /// - Returns: The receipts.
-    public func appReceipts(
+    package func appReceipts(
         form: AppReceiptForm = [],
         including others: [SubscriptionLife] = []
     ) -> [Delivery] {

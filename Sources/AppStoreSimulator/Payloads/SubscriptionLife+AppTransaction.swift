@@ -1,9 +1,9 @@
-public import Events
+package import Events
 
 /// What Apple signs about the customer's copy of the app, without any purchase.
 extension SubscriptionLife {
     /// The JWS of the app transaction at an instant.
-    public func signedAppTransaction(asOf instant: Instant) -> [UInt8] {
+    package func signedAppTransaction(asOf instant: Instant) -> [UInt8] {
         let facts = ReceiptFacts(self)
         var json = JSONWriter(store.pace)
         json.add("receiptType", store.environment.word)
@@ -27,7 +27,7 @@ extension SimulatedStore {
     ///   - uuid: Its `notificationUUID`.
     ///   - signedAt: When it is signed, in real time.
     /// - Returns: The body.
-    public func testNotification(uuid: String, signedAt: Instant) -> [UInt8] {
+    package func testNotification(uuid: String, signedAt: Instant) -> [UInt8] {
         at(.calendar).notification("TEST", nil, uuid: uuid, signedAt: signedAt) { json in
             json.add("data", object: app().object)
         }

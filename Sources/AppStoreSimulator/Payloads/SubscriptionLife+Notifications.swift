@@ -1,24 +1,24 @@
-public import Events
+package import Events
 internal import Projections
 
 /// What Apple pushes: one POST body per notification.
 extension SubscriptionLife {
     /// The notifications about the life, by signing date; on their own they tell the whole truth.
-    public func notifications() -> [Delivery] {
+    package func notifications() -> [Delivery] {
         chapters.enumerated().flatMap { number, chapter in
             notifications(about: chapter, number: number)
         }
     }
 
     /// When each of the notifications is signed, without signing any.
-    public var notificationInstants: [Instant] {
+    package var notificationInstants: [Instant] {
         chapters.flatMap { chapter in
             chapter.notices.indices.map { Self.signedAt(chapter, notice: $0) }
         }
     }
 
     /// The notification with that number, from 0, in the order of `notificationInstants`.
-    public func notification(_ number: Int) -> Delivery {
+    package func notification(_ number: Int) -> Delivery {
         var first = 0
         for (index, chapter) in chapters.enumerated() {
             if number < first + chapter.notices.count {

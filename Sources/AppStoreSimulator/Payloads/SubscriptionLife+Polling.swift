@@ -1,20 +1,20 @@
-public import Events
+package import Events
 internal import Projections
 
 /// The answers of the App Store Server API to requests at an instant.
 extension SubscriptionLife {
     /// A page of history holds at most this many transactions (Apple's data: server API).
-    public static let historyPageMax = 20
+    package static let historyPageMax = 20
 
     /// The pages of Get Transaction History at an instant, by last modification.
     ///
     /// Transactions are as of that instant and signed then. At least one page, possibly empty.
-    public func history(asOf instant: Instant) -> [Delivery] {
+    package func history(asOf instant: Instant) -> [Delivery] {
         pages(of: listed(asOf: instant).map { signable($0, signedAt: instant) }, signedAt: instant)
     }
 
     /// The transactions at an instant, by last modification: the order of the history.
-    public func listed(asOf instant: Instant) -> [ListedTransaction] {
+    package func listed(asOf instant: Instant) -> [ListedTransaction] {
         guard let state = state(asOf: instant) else { return [] }
         let additions = state.additions.map { state.purchase(of: $0) }
         let periods = (state.purchases + additions).map { purchase in
@@ -41,7 +41,7 @@ extension SubscriptionLife {
     }
 
     /// The JWS of a listed transaction.
-    public func signed(_ transaction: ListedTransaction, at instant: Instant) -> [UInt8] {
+    package func signed(_ transaction: ListedTransaction, at instant: Instant) -> [UInt8] {
         store.pki.sign(payloadJSON: signable(transaction, signedAt: instant))
     }
 
@@ -54,7 +54,7 @@ extension SubscriptionLife {
     }
 
     /// The answer of Get All Subscription Statuses at an instant.
-    public func statuses(asOf instant: Instant) -> Delivery {
+    package func statuses(asOf instant: Instant) -> Delivery {
         let content = content(signedAt: instant)
         var groups: [[UInt8]] = []
         if let state = state(asOf: instant), let newest = state.newest,
@@ -84,7 +84,7 @@ extension SubscriptionLife {
     ///
     /// Together they contain the whole truth, as the notifications do. History alone contains no
     /// grace.
-    public func polls() -> [Delivery] {
+    package func polls() -> [Delivery] {
         chapters.flatMap { poll(after: $0) }
     }
 
@@ -92,7 +92,7 @@ extension SubscriptionLife {
     ///
     /// A ledger that polls from time to time learns of them this way, or from the next
     /// notification.
-    public func silentPolls() -> [Delivery] {
+    package func silentPolls() -> [Delivery] {
         chapters.filter(\.isSilent).flatMap { poll(after: $0) }
     }
 
@@ -103,7 +103,7 @@ extension SubscriptionLife {
     }
 
     /// What other devices sent after a restore: the same purchases under other transaction ids.
-    public func restores() -> [Delivery] {
+    package func restores() -> [Delivery] {
         chapters.flatMap { chapter -> [Delivery] in
             guard case .restore = chapter.step, let restore = chapter.state.restores.last else {
                 return []
@@ -119,7 +119,7 @@ extension SubscriptionLife {
 
     /// Notifications and restores, by signing date: everything that arrives unasked, and polls
     /// after the few unannounced changes.
-    public func deliveries() -> [Delivery] {
+    package func deliveries() -> [Delivery] {
         (notifications() + restores() + silentPolls()).sorted { $0.signedAt < $1.signedAt }
     }
 

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import FoundationEssentials
 
 /// What `verifyReceipt` answered at the time of iOS 6, when one receipt was one transaction
@@ -10,7 +10,7 @@ extension SubscriptionLife {
     /// `receipt` is that purchase, with the real milliseconds of its instants (…612). The newest
     /// purchase follows in whole seconds: as `latest_receipt_info` with status 0 while it runs,
     /// otherwise as `latest_expired_receipt_info` with status 21006, without a `latest_receipt`.
-    public func verifyReceiptResponse(
+    package func verifyReceiptResponse(
         ofPurchase number: Int,
         asOf instant: Instant,
         style: ReceiptStyle = []

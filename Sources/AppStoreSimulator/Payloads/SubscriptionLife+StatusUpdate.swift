@@ -4,10 +4,10 @@ internal import Events
 /// (Apple's data: version 1 notifications).
 extension SubscriptionLife {
     /// The shared secret in simulated V1 bodies, unless another one is given.
-    public static let sharedSecret = "5eed5eed5eed5eed5eed5eed5eed5eed"
+    package static let sharedSecret = "5eed5eed5eed5eed5eed5eed5eed5eed"
 
     /// A V1 body lists at most this many transactions, the newest (Apple's data: version 1 body).
-    public static let statusUpdateRowsMax = 100
+    package static let statusUpdateRowsMax = 100
 
     // Up to three of them are sent before the next step, which is a minute away.
     private static let statusUpdateSpacing = 10 * SimulatedCalendar.second
@@ -18,7 +18,7 @@ extension SubscriptionLife {
     /// Family members and sandboxes receive fewer types (Apple's data: version 1 types). Apple's
     /// secrets are 32 hexadecimal digits. The notifications are not signed: the secret and the
     /// embedded app receipt are their only proof.
-    public func statusUpdateNotifications(
+    package func statusUpdateNotifications(
         password: String = SubscriptionLife.sharedSecret,
         style: ReceiptStyle = []
     ) -> [Delivery] {

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import FoundationEssentials
 
 /// What `verifyReceipt` answers (Apple's data: verifyReceipt).
@@ -10,7 +10,7 @@ extension SubscriptionLife {
     /// one is given; everything else is as of the answer. Rows of `latest_receipt_info` are sorted
     /// newest first, those of `in_app` are in no order. Without any subscription there is no
     /// `latest_receipt_info`, `latest_receipt` or `pending_renewal_info`.
-    public func verifyReceiptResponse(
+    package func verifyReceiptResponse(
         asOf instant: Instant,
         receiptMadeAt made: Instant? = nil,
         style: ReceiptStyle = []
@@ -31,7 +31,7 @@ extension SubscriptionLife {
     /// data: verifyReceipt status).
     ///
     /// Internal errors, from 21100 on, state whether a retry may help.
-    public static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {
+    package static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {
         precondition((21_000...21_199).contains(status), "not the status of a failure: \(status)")
         var json = JSONWriter()
         json.add("status", status)
@@ -47,7 +47,7 @@ extension SubscriptionLife {
     ///
     /// Together they contain every period, refund and grace period; changes that only JWS carry,
     /// such as prices and the percentage of a refund, are missing.
-    public func verifyReceiptPolls(style: ReceiptStyle = []) -> [Delivery] {
+    package func verifyReceiptPolls(style: ReceiptStyle = []) -> [Delivery] {
         chapters.flatMap { chapter in
             chapter.signingInstants.map { instant in
                 Delivery(

@@ -1,28 +1,28 @@
 /// The form of an app receipt; each is a shape in which Apple's receipts occur.
 ///
 /// The facts in it are the same in every form (Apple's data: app receipts).
-public struct AppReceiptForm: OptionSet, Hashable, Sendable {
+package struct AppReceiptForm: OptionSet, Hashable, Sendable {
     /// One bit per peculiarity.
-    public let rawValue: Int
+    package let rawValue: Int
 
     /// The form of those bits.
-    public init(rawValue: Int) {
+    package init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
     /// Signed over SHA-1, as every receipt was until 2023; SHA-256 otherwise.
-    public static let sha1 = AppReceiptForm(rawValue: 1)
+    package static let sha1 = AppReceiptForm(rawValue: 1)
     /// BER with indefinite lengths, the payload in pieces; DER otherwise.
-    public static let indefiniteLengths = AppReceiptForm(rawValue: 2)
+    package static let indefiniteLengths = AppReceiptForm(rawValue: 2)
     /// The payload in one more OCTET STRING, as Xcode wraps it.
-    public static let wrappedTwice = AppReceiptForm(rawValue: 4)
+    package static let wrappedTwice = AppReceiptForm(rawValue: 4)
     /// Only the attributes known from Apple's documents or the community, not the opaque ones.
-    public static let onlyKnownAttributes = AppReceiptForm(rawValue: 8)
+    package static let onlyKnownAttributes = AppReceiptForm(rawValue: 8)
     /// The purchases under the transaction ids of the device of the last restore.
-    public static let restoredIds = AppReceiptForm(rawValue: 16)
+    package static let restoredIds = AppReceiptForm(rawValue: 16)
     /// An upgraded period has the cancellation date of the upgrade, as in old production data
     /// (Apple's data: trap 9); a receipt has no other mark of an upgrade.
-    public static let upgradesCancelled = AppReceiptForm(rawValue: 32)
+    package static let upgradesCancelled = AppReceiptForm(rawValue: 32)
 
     /// The style of the rows.
     var rowStyle: ReceiptStyle {

@@ -8,9 +8,9 @@ internal import _CryptoExtras
 /// The leaf has an RSA key, like Apple's, and signs with PKCS#1 v1.5; intermediate and root are
 /// P-256. The root is that of the JWS chain of the same seed, so one anchor serves both. Leaf and
 /// intermediate carry Apple's markers and have the flaws of their store.
-public struct ReceiptPKI: Sendable {
+package struct ReceiptPKI: Sendable {
     /// The certificates that a receipt carries in DER, the leaf first.
-    public let chainDER: [[UInt8]]
+    package let chainDER: [[UInt8]]
 
     private let certificates: [UInt8]
     private let signerIdentifier: [UInt8]

@@ -1,5 +1,5 @@
 /// The deliveries from which a life is known; they determine what can be known.
-public enum DeliverySource: CaseIterable, Hashable, Sendable {
+package enum DeliverySource: CaseIterable, Hashable, Sendable {
     /// From `SubscriptionLife.deliveries()`: everything that arrives unasked.
     case unasked
     /// From `SubscriptionLife.polls()` alone.

@@ -4,7 +4,7 @@ internal import Projections
 /// The movements that count in the books of a business.
 extension KnownLife {
     /// The rows of `movements`, by instant, then by kind.
-    public var movements: [SimulatedMovement] {
+    package var movements: [SimulatedMovement] {
         let rows =
             acquisitions + additionMovements + statusMovements + refundMovements
             + extensionMovements + switchMovements + requestMovements

@@ -4,7 +4,7 @@ internal import Projections
 /// The products that the customer changed between, and the requests that had no effect.
 extension KnownLife {
     /// The rows of `plan_changes`.
-    public var planChanges: [SimulatedPlanChange] {
+    package var planChanges: [SimulatedPlanChange] {
         let (rows, requested) = requests
         let facts = state.purchases.indices.dropFirst().compactMap { number in
             fact(number, requested: requested[number])

@@ -4,7 +4,7 @@ internal import Projections
 /// The refunds that were requested, granted and reversed.
 extension KnownLife {
     /// The rows of `refunds`, by start of the purchase, then by their first instant.
-    public var refundCases: [SimulatedRefund] {
+    package var refundCases: [SimulatedRefund] {
         let cases = state.refunds
         return cases.indices.sorted { left, right in
             let starts = [left, right].map { transaction(of: cases[$0]).purchaseDate }

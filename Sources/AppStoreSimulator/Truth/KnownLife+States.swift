@@ -105,7 +105,7 @@ extension KnownLife {
     }
 
     /// The rows of `renewal_states`.
-    public var states: [SimulatedRenewalState] {
+    package var states: [SimulatedRenewalState] {
         let switches = switches
         let announced = announcedCharges
         let charged = state.purchases.indices.dropFirst().map { number in

@@ -4,7 +4,7 @@ internal import Projections
 /// The meaning of each purchase in the subscription.
 extension KnownLife {
     /// The rows of `transactions`, by start.
-    public var transactions: [SimulatedTransaction] {
+    package var transactions: [SimulatedTransaction] {
         var rows: [SimulatedTransaction] = []
         for number in state.purchases.indices {
             rows.append(row(of: number, after: rows.last))

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// A life as known to a reader of everything that was signed up to an instant, with the rows that
 /// the tables must then have.
@@ -7,7 +7,7 @@ public import Events
 /// payloads. The folds are tested against it, so it takes from `Projections` only the words of
 /// their rows, and calls no logic there. The latest knowledge counts: a reversed refund leaves the
 /// access as if it had not happened.
-public struct KnownLife: Sendable {
+package struct KnownLife: Sendable {
     /// Apple's renewal statement at one instant, with the state at that time.
     struct Statement: Sendable {
         let signedAt: Instant
@@ -67,26 +67,26 @@ extension KnownLife {
 
 extension SubscriptionLife {
     /// The rows that all tables must have for a reader informed in that way.
-    public func tables(from source: DeliverySource) -> KnownLife {
+    package func tables(from source: DeliverySource) -> KnownLife {
         var known = known
         known.restrict(to: source)
         return known
     }
 
     /// The rows that `renewal_states` must have once everything was delivered.
-    public var states: [SimulatedRenewalState] { known.states }
+    package var states: [SimulatedRenewalState] { known.states }
 
     /// The rows of `plan_changes`.
-    public var planChanges: [SimulatedPlanChange] { known.planChanges }
+    package var planChanges: [SimulatedPlanChange] { known.planChanges }
 
     /// The rows of `refunds`, without those of one-time purchases, which are separate streams.
-    public var refundCases: [SimulatedRefund] { known.refundCases }
+    package var refundCases: [SimulatedRefund] { known.refundCases }
 
     /// The rows of `transactions`.
-    public var transactions: [SimulatedTransaction] { known.transactions }
+    package var transactions: [SimulatedTransaction] { known.transactions }
 
     /// The rows of `movements`; Apple's labels for them are not simulated, but follow from them.
-    public var movements: [SimulatedMovement] { known.movements }
+    package var movements: [SimulatedMovement] { known.movements }
 
     /// The life once everything was delivered.
     var known: KnownLife {
@@ -95,7 +95,7 @@ extension SubscriptionLife {
 
     /// The life as known to a reader of everything that had happened by an instant, as in
     /// `periods(asOf:)`.
-    public func known(asOf instant: Instant) -> KnownLife {
+    package func known(asOf instant: Instant) -> KnownLife {
         KnownLife(
             identity: identity,
             chapters: chapters.filter { $0.step.at <= instant },

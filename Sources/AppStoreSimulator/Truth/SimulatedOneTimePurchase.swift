@@ -1,9 +1,9 @@
-public import Events
+package import Events
 
 /// One row of truth: a purchase that does not renew, in a separate stream.
-public struct SimulatedOneTimePurchase: Hashable, Sendable {
+package struct SimulatedOneTimePurchase: Hashable, Sendable {
     /// What kind of product it is; the raw values are Apple's `type`.
-    public enum Kind: String, CaseIterable, Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Hashable, Sendable {
         /// Consumed by the app.
         case consumable = "Consumable"
         /// Bought once and owned from then on.
@@ -13,18 +13,18 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
     }
 
     /// Apple's id of the purchase, which is the id of its only transaction.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// The product.
-    public let productId: String
+    package let productId: String
     /// What kind of product that is.
-    public let kind: Kind
+    package let kind: Kind
     /// When it was bought.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// When it was refunded; nil if it was not.
-    public let revocationDate: Instant?
+    package let revocationDate: Instant?
 
     /// A purchase.
-    public init(
+    package init(
         originalTransactionId: String,
         productId: String,
         kind: Kind,
@@ -39,7 +39,7 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
     }
 
     /// When it is owned: from the purchase until a refund; nil if the app decides.
-    public var owned: Range<Instant>? {
+    package var owned: Range<Instant>? {
         kind == .nonConsumable
             ? purchaseDate..<(revocationDate ?? Instant(milliseconds: .max)) : nil
     }
@@ -47,7 +47,7 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
 
 extension SubscriptionLife {
     /// What the customer bought besides the subscription, in order of purchase.
-    public var oneTimePurchases: [SimulatedOneTimePurchase] {
+    package var oneTimePurchases: [SimulatedOneTimePurchase] {
         (chapters.last?.state.oneTimePurchases ?? []).map { purchase in
             SimulatedOneTimePurchase(
                 originalTransactionId: identity.transactionId(purchase.transactionNumber),
@@ -61,7 +61,7 @@ extension SubscriptionLife {
 
     /// The win-back offers that Apple listed last, the best one first; nil if its last statement
     /// lists none, as for family members.
-    public var winBackOfferIds: [String]? {
+    package var winBackOfferIds: [String]? {
         identity.isMember ? nil : known.statements.last?.state.winBackOfferIds
     }
 }

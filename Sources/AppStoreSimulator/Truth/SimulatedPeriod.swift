@@ -1,31 +1,31 @@
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// One expected row of `active_periods`, for a purchase or a grace period.
-public struct SimulatedPeriod: Hashable, Encodable, Sendable {
+package struct SimulatedPeriod: Hashable, Encodable, Sendable {
     /// The basis of the access.
-    public typealias Kind = ActivePeriod.Kind
+    package typealias Kind = ActivePeriod.Kind
 
     /// Why the access ended.
-    public typealias EndReason = ActivePeriod.EndReason
+    package typealias EndReason = ActivePeriod.EndReason
 
     /// The product.
-    public let productId: String
+    package let productId: String
     /// When the period was bought, or began if it was charged early.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// When it ends by itself.
-    public let expiresDate: Instant
+    package let expiresDate: Instant
     /// When access begins.
-    public let validFrom: Instant
+    package let validFrom: Instant
     /// When access ends; never before it begins, and equal to it in an empty row.
-    public internal(set) var validTo: Instant
+    package internal(set) var validTo: Instant
     /// The basis of the access.
-    public let kind: Kind
+    package let kind: Kind
     /// Why it ended.
-    public internal(set) var endReason: EndReason
+    package internal(set) var endReason: EndReason
 
     /// A row.
-    public init(
+    package init(
         productId: String,
         purchaseDate: Instant,
         expiresDate: Instant,
@@ -46,7 +46,7 @@ public struct SimulatedPeriod: Hashable, Encodable, Sendable {
 
 extension SimulatedPeriod: Comparable {
     /// By start, end, kind and product: the order of every listing.
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         (left.validFrom, left.validTo, left.kind.rawValue, left.productId)
             < (right.validFrom, right.validTo, right.kind.rawValue, right.productId)
     }
@@ -54,20 +54,20 @@ extension SimulatedPeriod: Comparable {
 
 extension SimulatedPeriod: CustomStringConvertible {
     /// One line: from, to, kind, product, reason.
-    public var description: String {
+    package var description: String {
         "\(validFrom) … \(validTo) \(kind.rawValue) \(productId) \(endReason.rawValue)"
     }
 }
 
 /// A span of time with access, half open: it begins at `from` and ends before `to`.
-public struct AccessInterval: Hashable, Sendable {
+package struct AccessInterval: Hashable, Sendable {
     /// The first instant with access.
-    public let from: Instant
+    package let from: Instant
     /// The first instant without access.
-    public let to: Instant
+    package let to: Instant
 
     /// A span.
-    public init(from: Instant, to: Instant) {
+    package init(from: Instant, to: Instant) {
         self.from = from
         self.to = to
     }

@@ -1,39 +1,39 @@
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// One expected row of `plan_changes`: a requested or completed change of product.
-public struct SimulatedPlanChange: Hashable, Sendable {
+package struct SimulatedPlanChange: Hashable, Sendable {
     /// The outcome of the change.
-    public typealias State = PlanChange.State
+    package typealias State = PlanChange.State
 
     /// When such a change takes effect.
-    public typealias Timing = PlanChange.Timing
+    package typealias Timing = PlanChange.Timing
 
     /// The class of the change by the levels of the catalog (Apple's data: trap 23).
-    public typealias Class = PlanChangeClass
+    package typealias Class = PlanChangeClass
 
     /// The previous product.
-    public let fromProductId: String
+    package let fromProductId: String
     /// The new product.
-    public let toProductId: String
+    package let toProductId: String
     /// When Apple first signed the request; nil if it was never announced.
-    public internal(set) var requested: Instant?
+    package internal(set) var requested: Instant?
     /// When the change took effect; nil if it did not.
-    public internal(set) var effective: Instant?
+    package internal(set) var effective: Instant?
     /// When Apple first signed that the request was withdrawn.
-    public internal(set) var withdrawn: Instant?
+    package internal(set) var withdrawn: Instant?
     /// The outcome.
-    public internal(set) var state: State
+    package internal(set) var state: State
     /// When such a change takes effect.
-    public let timing: Timing
+    package let timing: Timing
     /// The class by level.
-    public let `class`: Class
+    package let `class`: Class
     /// Whether both products have the same duration.
-    public let isSameDuration: Bool
+    package let isSameDuration: Bool
     /// The offer it comes with; nil for none.
-    public let offer: SimulatedOffer.Category?
+    package let offer: SimulatedOffer.Category?
     /// Whether the rest of the old period is refunded.
-    public internal(set) var refundsPrevious = false
+    package internal(set) var refundsPrevious = false
 
     /// A change between two products of a group.
     init(
@@ -54,7 +54,7 @@ public struct SimulatedPlanChange: Hashable, Sendable {
 
 extension SimulatedPlanChange: CustomStringConvertible {
     /// One line: products, the three instants, state, timing, class, length, offer.
-    public var description: String {
+    package var description: String {
         let instants = [requested, effective, withdrawn].map { $0?.description ?? "-" }
         return "\(fromProductId) \(toProductId) \(instants.joined(separator: " "))"
             + " \(state.rawValue) \(timing.rawValue) \(`class`.rawValue)"

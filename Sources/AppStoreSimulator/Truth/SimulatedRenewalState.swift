@@ -1,49 +1,49 @@
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// One expected row of `renewal_states`: the state of a subscription for a time.
-public struct SimulatedRenewalState: Hashable, Sendable {
+package struct SimulatedRenewalState: Hashable, Sendable {
     /// Apple's status.
-    public typealias Status = SubscriptionStatus
+    package typealias Status = SubscriptionStatus
 
     /// The state of the next charge.
-    public typealias Charge = RenewalState.Charge
+    package typealias Charge = RenewalState.Charge
 
     /// The first instant of the state.
-    public internal(set) var validFrom: Instant
+    package internal(set) var validFrom: Instant
     /// The first instant after it; nil if it lasts until something new is learned.
-    public internal(set) var validTo: Instant?
+    package internal(set) var validTo: Instant?
     /// Apple's status.
-    public let status: Status
+    package let status: Status
     /// The next charge.
-    public let charge: Charge
+    package let charge: Charge
     /// The renewal switch; nil before Apple stated it.
-    public let isAutoRenewOn: Bool?
+    package let isAutoRenewOn: Bool?
     /// The product that renews next; nil before Apple stated it.
-    public let autoRenewProductId: String?
+    package let autoRenewProductId: String?
     /// The answer to a higher price; nil if there was no question.
-    public let priceConsent: PriceConsent?
+    package let priceConsent: PriceConsent?
     /// Why it ended, if it has expired or is in retry; nil before Apple stated the cause.
-    public let cause: ExpiryCause?
+    package let cause: ExpiryCause?
     /// The price of the next charge, for all seats, in thousandths of the currency's unit; nil if
     /// there will be none, or before Apple stated it.
-    public let renewalPriceMilliunits: Int64?
+    package let renewalPriceMilliunits: Int64?
     /// How many seats renew; nil without seats, or before Apple stated it.
-    public let renewalSeats: Int64?
+    package let renewalSeats: Int64?
     /// Whether the subscription leaves its bundle when the period ends.
-    public let willUnbundle: Bool
+    package let willUnbundle: Bool
     /// The offer that applies to the next charge; nil without one.
-    public let renewalOffer: SimulatedOffer?
+    package let renewalOffer: SimulatedOffer?
     /// How the next period is paid; nil without a commitment, or before Apple stated it.
-    public let renewalBillingPlan: SimulatedProduct.BillingPlan?
+    package let renewalBillingPlan: SimulatedProduct.BillingPlan?
     /// What follows the commitment; nil without one, or before Apple stated it.
-    public let commitment: SimulatedCommitment?
+    package let commitment: SimulatedCommitment?
 }
 
 extension SimulatedRenewalState: CustomStringConvertible {
     /// One line: from, to, status, charge, switch, product, consent, then cause, next price, next
     /// offer, next billing plan and the end of the commitment, each if present.
-    public var description: String {
+    package var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status)"
             + " \(charge.rawValue) \(renewal) \(autoRenewProductId ?? "-")"
@@ -59,7 +59,7 @@ extension SimulatedRenewalState: CustomStringConvertible {
 
 extension SimulatedCommitment: CustomStringConvertible {
     /// When the new commitment begins, whether it will, its product, its price and how it is paid.
-    public var description: String {
+    package var description: String {
         "commitment \(renewalDate) \(isAutoRenewOn ? "on" : "off") \(productId)"
             + (priceMilliunits.map { " \($0)" } ?? "") + (billingPlan.map { " \($0.word)" } ?? "")
     }

@@ -1,59 +1,59 @@
-public import Events
-public import Projections
+package import Events
+import Projections
 
 /// One expected row of `transactions`: the meaning of a purchase in its subscription.
-public struct SimulatedTransaction: Hashable, Sendable {
+package struct SimulatedTransaction: Hashable, Sendable {
     /// The lowest of Apple's ids for it.
-    public internal(set) var storeTransactionId: String
+    package internal(set) var storeTransactionId: String
     /// The product.
-    public let productId: String
+    package let productId: String
     /// Its start.
-    public internal(set) var startTime: Instant
+    package internal(set) var startTime: Instant
     /// Its natural end.
-    public let endTime: Instant
+    package let endTime: Instant
     /// The end of the grace after it; nil if there was none, or none of it was left.
-    public let gracePeriodEndTime: Instant?
+    package let gracePeriodEndTime: Instant?
     /// The end of the access, including grace; never before the start.
-    public internal(set) var effectiveEndTime: Instant
+    package internal(set) var effectiveEndTime: Instant
     /// Its position in an unbroken chain, from 1.
-    public let renewalNumber: Int
+    package let renewalNumber: Int
     /// Paid purchases up to this one without a lapse; 0 for a free one.
-    public let consecutivePaidPeriods: Int
+    package let consecutivePaidPeriods: Int
     /// Whether it is paid and follows a free period.
-    public internal(set) var isTrialConversion: Bool
+    package internal(set) var isTrialConversion: Bool
     /// Whether it follows a lapse.
-    public internal(set) var isResubscribe: Bool
+    package internal(set) var isResubscribe: Bool
     /// The length of that lapse in seconds; nil if there is none.
-    public internal(set) var gapSeconds: Int64?
+    package internal(set) var gapSeconds: Int64?
     /// The class of the change of product; nil if the product did not change.
-    public internal(set) var planChange: SimulatedPlanChange.Class?
+    package internal(set) var planChange: SimulatedPlanChange.Class?
     /// The previous product, if it changed.
-    public internal(set) var previousProductId: String?
+    package internal(set) var previousProductId: String?
     /// When it was refunded; nil if it was not, or if the refund was reversed.
-    public internal(set) var refundedAt: Instant?
+    package internal(set) var refundedAt: Instant?
     /// The amount paid for all seats; nil for members.
-    public internal(set) var purchasePriceMilliunits: Int64?
+    package internal(set) var purchasePriceMilliunits: Int64?
     /// The amount paid and not refunded.
-    public internal(set) var priceMilliunits: Int64?
+    package internal(set) var priceMilliunits: Int64?
     /// When Apple first signed that renewal is off, if it was still off at the natural end.
-    public let unsubscribeDetectedAt: Instant?
+    package let unsubscribeDetectedAt: Instant?
     /// When Apple first signed that the renewal after it failed.
-    public let billingIssuesDetectedAt: Instant?
+    package let billingIssuesDetectedAt: Instant?
     /// The seats; nil for a purchase for one customer.
-    public internal(set) var seats: Seats?
+    package internal(set) var seats: Seats?
 
     /// The seats of one transaction.
-    public struct Seats: Hashable, Sendable {
+    package struct Seats: Hashable, Sendable {
         /// How many were bought.
-        public let quantity: Int64
+        package let quantity: Int64
         /// How many of them were refunded one by one.
-        public let revoked: Int64
+        package let revoked: Int64
     }
 }
 
 extension SimulatedTransaction: CustomStringConvertible {
     /// One line with everything.
-    public var description: String {
+    package var description: String {
         let instants = [
             gracePeriodEndTime, effectiveEndTime, refundedAt, unsubscribeDetectedAt,
             billingIssuesDetectedAt,

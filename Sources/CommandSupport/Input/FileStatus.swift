@@ -4,25 +4,25 @@ import Foundation
 ///
 /// Commands use this instead of calling `stat`: if the Swift runtime is linked statically, a module
 /// that imports as much as theirs does not see the members of its result.
-public struct FileStatus: Sendable {
+package struct FileStatus: Sendable {
     /// The type of the file.
-    public let kind: FileKind
+    package let kind: FileKind
     /// Its size in bytes; only meaningful for a regular file.
-    public let byteCount: Int64
+    package let byteCount: Int64
     /// The user id of its owner.
-    public let owner: UInt32
+    package let owner: UInt32
     /// Its permissions: the nine bits of `chmod`.
-    public let permissions: UInt32
+    package let permissions: UInt32
 
     /// The status of the file at a path, following links; nil with the reason in `errno`.
-    public init?(_ path: String) {
+    package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
     /// The status of an open file; nil with the reason in `errno`.
-    public init?(of descriptor: Int32) {
+    package init?(of descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
@@ -47,7 +47,7 @@ public struct FileStatus: Sendable {
 }
 
 /// The types of files.
-public enum FileKind: Sendable {
+package enum FileKind: Sendable {
     /// A regular file.
     case file
     /// A folder.

@@ -13,7 +13,7 @@ extension EventLog {
     ///   - freshSeconds: For how long a commit shows that appends work.
     ///   - waitSeconds: How long the database may take before appends count as failing.
     /// - Returns: The error that an append would get.
-    public func appendFault(
+    package func appendFault(
         freshSeconds: Double = 1,
         waitSeconds: Double = 2
     ) async -> EventLogError? {

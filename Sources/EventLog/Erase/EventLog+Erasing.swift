@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -7,7 +7,7 @@ extension EventLog {
     /// - Parameter streams: The subscriptions.
     /// - Returns: The events of kind `erasure`, of any scope.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
-    public func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
+    package func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
         guard !streams.isEmpty else { return [] }
         let lanes = identity.lanes
         let asked = Dictionary(grouping: streams) { lanes.lane(of: $0.originalTransactionId) }
@@ -41,7 +41,7 @@ extension EventLog {
 
     /// Makes the operator's statement for an erasure of that subscription, as of that instant on
     /// the server's clock.
-    public typealias ErasureStating =
+    package typealias ErasureStating =
         @Sendable (StreamID, Erasure, Instant) throws -> Verified<[Fact]>
 
     /// What an erasure would remove, in the order in which `erase` removes it; nothing is changed.
@@ -50,7 +50,7 @@ extension EventLog {
     /// - Returns: An erasure for each subscription that loses anything: the target, and those that
     ///   share a payload with it (scope `payload`). Empty if nothing is left to remove.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
-    public func plannedErasure(
+    package func plannedErasure(
         of target: ErasureTarget
     ) async throws(EventLogError) -> [StreamErasure] {
         let lanes = identity.lanes
@@ -94,7 +94,7 @@ extension EventLog {
     /// - Throws: `sharedPayloads` if a payload proves a subscription that is not among `siblings`:
     ///   then nothing was erased in its lane; `permissionDenied` unless the login is a member of
     ///   `ledger_eraser`; `databaseUnavailable`; or what `statement` threw.
-    public func erase(
+    package func erase(
         _ target: ErasureTarget,
         sharingWith siblings: Set<StreamID>,
         statement: @escaping ErasureStating

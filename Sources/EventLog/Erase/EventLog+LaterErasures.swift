@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -10,7 +10,7 @@ extension EventLog {
     /// - Parameter offsets: The offset of each lane that counts; other lanes are left out.
     /// - Returns: The subscriptions.
     /// - Throws: `databaseUnavailable`.
-    public func streamsErased(
+    package func streamsErased(
         after offsets: [Int: Int64]
     ) async throws(EventLogError) -> Set<StreamID> {
         let lanes = offsets.keys.sorted()

@@ -1,15 +1,15 @@
-public import Events
+package import Events
 
 /// An erasure of one subscription: what it removes, or has removed.
-public struct StreamErasure: Hashable, Sendable {
+package struct StreamErasure: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Its lane.
-    public let lane: Int
+    package let lane: Int
     /// What is removed from which rows.
-    public let erasure: Erasure
+    package let erasure: Erasure
     /// The event that records it; nil until it is done.
-    public let position: Position?
+    package let position: Position?
 
     /// An erasure of those rows.
     package init(stream: StreamID, lane: Int, erasure: Erasure, position: Position?) {

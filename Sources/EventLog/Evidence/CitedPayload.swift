@@ -1,31 +1,31 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A payload of the log with everything that cites it.
-public struct CitedPayload: Sendable {
+package struct CitedPayload: Sendable {
     /// Its number in its lane.
-    public let number: Int64
+    package let number: Int64
     /// The payload, or why it is missing.
-    public let evidence: Found
+    package let evidence: Found
     /// The first offset of the commit that brought it.
-    public let firstOffset: Int64
+    package let firstOffset: Int64
     /// When that commit was made.
-    public let committedAt: Instant
+    package let committedAt: Instant
     /// The events that cite it, by offset.
-    public let events: [Event]
+    package let events: [Event]
     /// The confirmations that cite it, each with the event that it repeats.
-    public let confirmations: [Repeated]
+    package let confirmations: [Repeated]
 
     /// A confirmation with its event.
-    public struct Repeated: Sendable {
+    package struct Repeated: Sendable {
         /// What was repeated.
-        public let confirmation: Confirmation
+        package let confirmation: Confirmation
         /// The event that it repeats; nil if it is missing or cannot be read.
-        public let event: Event?
+        package let event: Event?
     }
 
     /// The state of a payload.
-    public enum Found: Sendable {
+    package enum Found: Sendable {
         /// It is stored, byte for byte.
         case whole(Evidence)
         /// It arrived after its subscription was erased: it was verified then, and not stored.
@@ -51,7 +51,7 @@ extension EventLog {
     ///   - head: The newest commit to take into account.
     /// - Returns: The page; nil after the last.
     /// - Throws: `databaseUnavailable`.
-    public func citedPayloads(
+    package func citedPayloads(
         lane: Int,
         after commit: Int64,
         upTo head: Head

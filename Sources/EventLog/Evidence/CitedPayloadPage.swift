@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// A run of commits of a lane, with their payloads.
-public struct CitedPayloadPage: Sendable {
+package struct CitedPayloadPage: Sendable {
     /// The payloads, by number.
-    public let payloads: [CitedPayload]
+    package let payloads: [CitedPayload]
     /// An event, or a confirmation of one, that cannot be read, with the reason; nil if all can.
-    public let malformed: (position: Position, reason: String)?
+    package let malformed: (position: Position, reason: String)?
     /// The commit after which the next page begins.
-    public let lastCommit: Int64
+    package let lastCommit: Int64
 
     /// Payloads in a page: enough to keep a core busy for tens of milliseconds.
     static let payloadsMax = 128

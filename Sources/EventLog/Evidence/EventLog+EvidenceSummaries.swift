@@ -1,4 +1,4 @@
-public import Events
+package import Events
 import Postgres
 
 extension EventLog {
@@ -6,7 +6,7 @@ extension EventLog {
     /// stream's lane.
     ///
     /// Missing payloads are left out; `verify` finds them.
-    public func evidenceSummaries(
+    package func evidenceSummaries(
         of history: StreamHistory
     ) async throws(EventLogError) -> [Int64: EvidenceSummary] {
         try await evidenceSummaries(of: [history])[0]
@@ -32,7 +32,7 @@ extension EventLog {
     }
 
     /// The origin of a stream's events.
-    public func eventSummaries(
+    package func eventSummaries(
         of history: StreamHistory
     ) async throws(EventLogError) -> [Position: EvidenceSummary] {
         var events = history

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 extension EventLog {
     /// Folds over all streams of a lane with when each part became known, whole streams at a time,
@@ -13,7 +13,7 @@ extension EventLog {
     ///   - fold: Called once per stream; an error it throws ends the scan.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
-    public func foldRecordedStreams<State: Sendable>(
+    package func foldRecordedStreams<State: Sendable>(
         lane: Int,
         upTo head: Head,
         into state: State,
@@ -30,7 +30,7 @@ extension EventLog {
     ///
     /// Contains all repetitions of a stream, whereas `foldStreams` leaves out those that do not
     /// change any row.
-    public func foldRecordedStreams<State: Sendable>(
+    package func foldRecordedStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
         into state: State,

@@ -4,20 +4,20 @@ internal import Events
 ///
 /// The dictionaries of a ledger are rows of `ledger.evidence_dictionary`. One that has been used is
 /// never changed or removed: bodies that name its number cannot be read without its exact bytes.
-public struct EvidenceDictionary: Equatable, Sendable {
+package struct EvidenceDictionary: Equatable, Sendable {
     /// The number by which bodies name it, from 1.
-    public let number: UInt8
+    package let number: UInt8
     /// The text, most frequent parts last.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// A stream that has already read it; nil if it is too long for that.
     let primed: PrimedDeflater?
 
     /// The most bytes in a dictionary: zlib's window of 32 kB, less what it keeps free.
-    public static let byteCountMax = 32_768 - 262
+    package static let byteCountMax = 32_768 - 262
 
     /// A dictionary; nil if the number is 0, which stands for none, or the text is empty or longer
     /// than zlib can use.
-    public init?(number: UInt8, bytes: [UInt8]) {
+    package init?(number: UInt8, bytes: [UInt8]) {
         guard number > 0, !bytes.isEmpty, bytes.count <= EvidenceDictionary.byteCountMax else {
             return nil
         }
@@ -27,7 +27,7 @@ public struct EvidenceDictionary: Equatable, Sendable {
     }
 
     /// Whether number and text are the same.
-    public static func == (left: EvidenceDictionary, right: EvidenceDictionary) -> Bool {
+    package static func == (left: EvidenceDictionary, right: EvidenceDictionary) -> Bool {
         left.number == right.number && ByteScan.areEqual(left.bytes[...], right.bytes[...])
     }
 }

@@ -32,21 +32,21 @@ internal import Events
 ///     `        LEB128 count, then so many bytes as they are, whatever they are
 ///
 /// What lies between is a frame of its own. All values and all randoms are used, in order.
-public enum EvidencePacking {
+package enum EvidencePacking {
     /// A payload, ready to be stored.
-    public struct Packed: Sendable {
+    package struct Packed: Sendable {
         /// The content of `evidence.body`.
-        public let body: [UInt8]
+        package let body: [UInt8]
         /// The segments it refers to, in order of first use.
-        public let segments: [Segment]
+        package let segments: [Segment]
     }
 
     /// The header of a JWS, which repeats from payload to payload.
-    public struct Segment: Hashable, Sendable {
+    package struct Segment: Hashable, Sendable {
         /// The address of its text in the payload.
-        public let key: SegmentKey
+        package let key: SegmentKey
         /// The text, packed.
-        public let body: [UInt8]
+        package let body: [UInt8]
     }
 
     /// The deepest nesting that is unpacked: a notification in an API response needs three levels.
@@ -75,7 +75,7 @@ public enum EvidencePacking {
     static let valueEnd = UInt8(ascii: "\n")
 
     /// Packs a payload, with a dictionary if there is one.
-    public static func pack(
+    package static func pack(
         _ payload: [UInt8],
         dictionary: EvidenceDictionary?
     ) -> Packed {
@@ -98,7 +98,7 @@ public enum EvidencePacking {
     /// `dictionaries` returns the bytes of a dictionary by its number, `segment` the packed body of
     /// a segment. Nil if the body is malformed, one of those is missing, or the result would be
     /// longer than `byteCountMax`. Memory is bounded by a small multiple of that limit.
-    public static func unpack(
+    package static func unpack(
         _ body: [UInt8],
         byteCountMax: Int,
         dictionaries: (UInt8) -> [UInt8]?,
@@ -124,7 +124,7 @@ public enum EvidencePacking {
     /// The keys of the segments that a packed body refers to, in order of first use.
     ///
     /// Reads only the first bytes; nil if they are malformed.
-    public static func segmentKeys(of body: [UInt8]) -> [SegmentKey]? {
+    package static func segmentKeys(of body: [UInt8]) -> [SegmentKey]? {
         EvidenceUnpacker.Sections(body)?.keys
     }
 }

@@ -1,20 +1,20 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// The origin of a statement: the kind of its evidence and why it is believed.
-public struct EvidenceSummary: Hashable, Sendable {
+package struct EvidenceSummary: Hashable, Sendable {
     /// SHA-256 of the payload; nil if it was erased.
-    public let digest: Digest?
+    package let digest: Digest?
     /// Whether its bytes are stored: not after an erasure, and not if it arrived after one.
-    public let isKept: Bool
+    package let isKept: Bool
     /// The kind of payload: a raw value of `PayloadKind`.
-    public let evidenceKind: String
+    package let evidenceKind: String
     /// The channel it came by.
-    public let source: String
+    package let source: String
     /// Whether it arrived live or through an import: a raw value of `Arrival`.
-    public let arrival: String
+    package let arrival: String
     /// Why it is believed: a raw value of `Verification.Trust`.
-    public let trust: String
+    package let trust: String
 }
 
 extension EvidenceSummary {

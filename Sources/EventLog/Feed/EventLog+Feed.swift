@@ -8,7 +8,7 @@ extension EventLog {
     /// - Throws: `cursorNotOfLog` if the log does not contain the commit that the cursor names (it
     ///   was restored from an older copy, forked, or is another one), `cursorBeyondLog` if it ends
     ///   before that commit, `databaseUnavailable`.
-    public func feed(after cursor: FeedCursor) async throws(EventLogError) -> LogFeed {
+    package func feed(after cursor: FeedCursor) async throws(EventLogError) -> LogFeed {
         var lanes: [Int: LogFeed.Lane] = [:]
         for mark in cursor.marks {
             guard mark.lane < identity.lanes.value else {

@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// An event of the feed, with its origin.
-public struct FedEvent: Sendable {
+package struct FedEvent: Sendable {
     /// The event.
-    public let event: Event
+    package let event: Event
     /// Its origin; nil if the payload is missing, which `verify` finds.
-    public let evidence: EvidenceSummary?
+    package let evidence: EvidenceSummary?
     /// The cursor's mark for its lane after the event was read.
-    public let mark: FeedCursor.Mark
+    package let mark: FeedCursor.Mark
 }
 
 /// A confirmation of the feed: Apple stated again, as of another instant or under another
@@ -15,13 +15,13 @@ public struct FedEvent: Sendable {
 ///
 /// It has no position of its own. It can matter all the same: after *refunded* as of March 2, only
 /// the repetition as of March 3 of an earlier event says that the refund did not last.
-public struct FedConfirmation: Sendable {
+package struct FedConfirmation: Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The event, the fields that were repeated, and the as-of.
-    public let confirmation: Confirmation
+    package let confirmation: Confirmation
     /// When its commit was made, on our clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// The last offset up to its commit: it stands after that event and before the next.
-    public let lastOffset: Int64
+    package let lastOffset: Int64
 }

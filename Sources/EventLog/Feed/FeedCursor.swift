@@ -7,18 +7,18 @@ internal import Events
 /// hexadecimal digits, joined by commas, by ascending lane; empty at the beginning. A commit's
 /// digest covers all commits before it and all of its own content, so a cursor distinguishes its
 /// log from a forked or rewritten one, even if its last event is inside a commit.
-public struct FeedCursor: Hashable, Sendable {
+package struct FeedCursor: Hashable, Sendable {
     /// The last event that was read from a lane.
-    public struct Mark: Hashable, Sendable {
+    package struct Mark: Hashable, Sendable {
         /// The lane.
-        public let lane: Int
+        package let lane: Int
         /// Its offset, from 1.
-        public let offset: Int64
+        package let offset: Int64
         /// The first eight bytes of the digest of its commit.
-        public let digestHead: UInt64
+        package let digestHead: UInt64
 
         /// The mark of an event of that commit.
-        public init(offset: Int64, in commit: CommitMark) {
+        package init(offset: Int64, in commit: CommitMark) {
             lane = commit.commit.lane
             self.offset = offset
             digestHead = commit.digest.head
@@ -32,22 +32,22 @@ public struct FeedCursor: Hashable, Sendable {
     }
 
     /// By ascending lane; a lane that was not read has none.
-    public private(set) var marks: [Mark]
+    package private(set) var marks: [Mark]
 
     /// Before the first event of every lane.
-    public static let beginning = FeedCursor(marks: [])
+    package static let beginning = FeedCursor(marks: [])
 
     private init(marks: [Mark]) {
         self.marks = marks
     }
 
     /// The mark of a lane; nil if the lane was not read.
-    public subscript(lane: Int) -> Mark? {
+    package subscript(lane: Int) -> Mark? {
         marks.first { $0.lane == lane }
     }
 
     /// Advances in one lane.
-    public mutating func advance(to mark: Mark) {
+    package mutating func advance(to mark: Mark) {
         let place = marks.firstIndex { $0.lane >= mark.lane } ?? marks.endIndex
         if place < marks.endIndex, marks[place].lane == mark.lane {
             marks[place] = mark
@@ -58,7 +58,7 @@ public struct FeedCursor: Hashable, Sendable {
 
     /// The text before and after the mark of a lane, including commas: what all lines of a page
     /// have in common.
-    public func text(around lane: Int) -> (before: String, after: String) {
+    package func text(around lane: Int) -> (before: String, after: String) {
         (
             marks.filter { $0.lane < lane }.map { "\($0)," }.joined(),
             marks.filter { $0.lane > lane }.map { ",\($0)" }.joined()
@@ -68,10 +68,10 @@ public struct FeedCursor: Hashable, Sendable {
 
 extension FeedCursor: CustomStringConvertible {
     /// The text that `init` parses.
-    public var description: String { marks.map(\.description).joined(separator: ",") }
+    package var description: String { marks.map(\.description).joined(separator: ",") }
 
     /// Parses the output of `description`, and nothing else; nil for any other text.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         marks = []
         guard !text.isEmpty else { return }
         // A longer text cannot be a cursor, and is not parsed.
@@ -83,14 +83,14 @@ extension FeedCursor: CustomStringConvertible {
     }
 
     /// The longest text of a cursor, in bytes: a mark of maximal length for every lane.
-    public static let byteCountMax = LaneCount.maximum * (longest.description.utf8.count + 1)
+    package static let byteCountMax = LaneCount.maximum * (longest.description.utf8.count + 1)
 
     private static let longest = Mark(lane: LaneCount.maximum, offset: .max, digestHead: 0)
 }
 
 extension FeedCursor.Mark: CustomStringConvertible {
     /// `lane:offset:digest`.
-    public var description: String { "\(lane):\(offset):\(digestWord)" }
+    package var description: String { "\(lane):\(offset):\(digestWord)" }
 
     /// The sixteen digits.
     var digestWord: String {

@@ -1,24 +1,24 @@
 internal import Events
 
 /// A run of events and confirmations of one lane.
-public struct FeedPage: Sendable {
+package struct FeedPage: Sendable {
     /// The cursor before the first of them.
-    public let before: FeedCursor
+    package let before: FeedCursor
     /// The lane.
-    public let lane: Int
+    package let lane: Int
     /// By offset, without gaps; may be empty if there are confirmations.
-    public let events: [FedEvent]
+    package let events: [FedEvent]
     /// By commit; each stands after the event at its `lastOffset`, or the last one before that.
     ///
     /// They move no cursor, so a reader that starts again at a cursor gets those of its commit and of
     /// later commits, whether it had them or not.
-    public let confirmations: [FedConfirmation]
+    package let confirmations: [FedConfirmation]
 }
 
 extension FeedPage {
     /// The most events of a page: the statements to read them cost little compared with writing
     /// them out, and the largest possible contents take thirty megabytes.
-    public static let eventsMax = 500
+    package static let eventsMax = 500
 
     /// The most rows of confirmations of a page, unless one commit has more.
     static let confirmationRowsMax = 1000
@@ -26,7 +26,7 @@ extension FeedPage {
 
 extension FeedPage {
     /// An event, or a confirmation among them.
-    public enum Line: Sendable {
+    package enum Line: Sendable {
         /// An event.
         case event(FedEvent)
         /// A confirmation.
@@ -38,7 +38,7 @@ extension FeedPage {
     ///
     /// - Parameter eventsMax: The most events; the page ends with the last of them.
     /// - Returns: The lines.
-    public func lines(eventsMax: Int = .max) -> [Line] {
+    package func lines(eventsMax: Int = .max) -> [Line] {
         var lines: [Line] = []
         var rest = confirmations[...]
         for event in events.prefix(eventsMax) {

@@ -8,7 +8,7 @@ import Events
 ///
 /// Only events move the cursor. A commit with nothing but confirmations is read once, unless a
 /// reader starts again at a cursor before it.
-public struct LogFeed: Sendable {
+package struct LogFeed: Sendable {
     /// The reader's place in a lane.
     struct Lane: Sendable {
         /// Offset of the last event that was read; 0 for none.
@@ -21,7 +21,7 @@ public struct LogFeed: Sendable {
     }
 
     /// The cursor after all pages so far.
-    public private(set) var cursor: FeedCursor
+    package private(set) var cursor: FeedCursor
 
     private let log: EventLog
     private var lanes: [Int: Lane]
@@ -47,7 +47,7 @@ public struct LogFeed: Sendable {
     /// - Returns: At most `FeedPage.eventsMax` events of one lane, with the confirmations among them.
     /// - Throws: `cursorNotOfLog` and `cursorBeyondLog` if the log is not the one that was read so
     ///   far, `malformedLog`, `databaseUnavailable`.
-    public mutating func nextPage() async throws(EventLogError) -> FeedPage? {
+    package mutating func nextPage() async throws(EventLogError) -> FeedPage? {
         if waiting.isEmpty { waiting = try await lanesWithNews() }
         while let (number, head) = waiting.first {
             if self.read.isEmpty { self.read = try await readLanes() }

@@ -1,11 +1,11 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
     /// Stores the statistics of an ingest run; called once, at its end.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call may be repeated safely.
-    public func record(_ run: IngestionRun) async throws(EventLogError) {
+    package func record(_ run: IngestionRun) async throws(EventLogError) {
         let counts = run.counts
         let reasons = counts.rejectedByReason.sorted { $0.key < $1.key }
         try await writing(
@@ -32,7 +32,7 @@ extension EventLog {
     /// - Returns: Sums of the runs, the counts of each channel in the log, and the counts of
     ///   transaction ids over the whole log.
     /// - Throws: `databaseUnavailable`.
-    public func ingestQuality(
+    package func ingestQuality(
         source: String? = nil,
         since: Instant? = nil
     ) async throws(EventLogError) -> IngestQuality {

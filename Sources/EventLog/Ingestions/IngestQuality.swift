@@ -1,48 +1,48 @@
 /// The quality of the input: how much is refused, repeated and restored.
-public struct IngestQuality: Sendable {
+package struct IngestQuality: Sendable {
     /// One line for each source, by its name.
-    public let sources: [Line]
+    package let sources: [Line]
     /// The sum of them.
-    public let total: Line
+    package let total: Line
     /// The counts of each channel in the log, with runs or without.
-    public let channels: [Channel]
+    package let channels: [Channel]
     /// Transaction ids in the log, by kind of evidence.
-    public let aliases: [Aliases]
+    package let aliases: [Aliases]
 
     /// The runs of one source, added up.
-    public struct Line: Hashable, Sendable {
+    package struct Line: Hashable, Sendable {
         /// The channel; empty for the sum over all.
-        public let source: String
+        package let source: String
         /// Number of runs.
-        public var runs: Int64
+        package var runs: Int64
         /// Their counts, added up; for `streams`, the most that one run was about, because runs
         /// overlap.
-        public var counts: IngestionCounts
+        package var counts: IngestionCounts
     }
 
     /// The counts of a channel in the log, with runs or without: for example, notifications that
     /// a service received.
-    public struct Channel: Codable, Hashable, Sendable {
+    package struct Channel: Codable, Hashable, Sendable {
         /// The channel.
-        public let source: String
+        package let source: String
         /// Rows of evidence: each is a part of a payload that can be verified on its own.
-        public let payloads: Int64
+        package let payloads: Int64
         /// Events that are based on these payloads.
-        public let events: Int64
+        package let events: Int64
         /// Refused payloads, each counted once for each reason.
-        public let rejected: Int64
+        package let rejected: Int64
     }
 
     /// How often purchases in the log are known by more than one transaction id.
     ///
     /// Computed from the log alone, independent of the runs.
-    public struct Aliases: Hashable, Sendable {
+    package struct Aliases: Hashable, Sendable {
         /// The kind of payload that the purchase, or the id, first came from; for an id that came
         /// with a repetition, the kind of payload that was repeated.
-        public let evidenceKind: String
+        package let evidenceKind: String
         /// Purchases with a transaction id.
-        public let purchases: Int64
+        package let purchases: Int64
         /// Further ids of purchases (Apple's data: trap 4).
-        public let aliases: Int64
+        package let aliases: Int64
     }
 }

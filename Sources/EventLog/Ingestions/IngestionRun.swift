@@ -1,25 +1,25 @@
-public import Events
+package import Events
 
 /// The statistics of one ingest run of one source.
 ///
 /// Stored because the log contains only what is new: how often facts are repeated and transactions
 /// restored cannot be computed from it.
-public struct IngestionRun: Hashable, Sendable {
+package struct IngestionRun: Hashable, Sendable {
     /// The run.
-    public let id: RunID
+    package let id: RunID
     /// The channel its payloads came by.
-    public let source: String
+    package let source: String
     /// When it began, on our clock.
-    public let startedAt: Instant
+    package let startedAt: Instant
     /// When it ended, on our clock.
-    public let finishedAt: Instant
+    package let finishedAt: Instant
     /// Whether it was stopped before the end of its input.
-    public let wasStopped: Bool
+    package let wasStopped: Bool
     /// Its counts.
-    public let counts: IngestionCounts
+    package let counts: IngestionCounts
 
     /// A run that ended; if the clock was set back in between, the run counts as instantaneous.
-    public init(
+    package init(
         id: RunID,
         source: String,
         startedAt: Instant,

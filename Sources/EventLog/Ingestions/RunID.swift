@@ -1,12 +1,12 @@
 internal import Events
 
 /// The name of one ingest run: a random UUID.
-public struct RunID: Hashable, Sendable {
+package struct RunID: Hashable, Sendable {
     /// Thirty-six characters, lower case.
-    public let text: String
+    package let text: String
 
     /// A new one (RFC 9562 §5.4).
-    public init() {
+    package init() {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         bytes[6] = bytes[6] & 0x0f | 0x40
         bytes[8] = bytes[8] & 0x3f | 0x80

@@ -1,17 +1,17 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// What a service should watch about the database of its ledger.
-public struct WatchedDatabase: Sendable {
+package struct WatchedDatabase: Sendable {
     /// How far the server's clock is ahead of this machine's, in seconds, to within the time that
     /// the question took.
-    public let clockAheadSeconds: Double
+    package let clockAheadSeconds: Double
     /// When the newest checkpoint that the ledger stores was taken; nil if it stores none.
     ///
     /// Rows that are dated later than the server's clock do not count.
-    public let checkpointTakenAt: Instant?
+    package let checkpointTakenAt: Instant?
     /// Where the server keeps its data, if it is on this machine and the user may know; else nil.
-    public let dataFolder: String?
+    package let dataFolder: String?
 }
 
 extension EventLog {
@@ -20,7 +20,7 @@ extension EventLog {
     /// - Parameter clock: This machine's clock.
     /// - Returns: The state of the database now.
     /// - Throws: `databaseUnavailable`.
-    public func watchedDatabase(
+    package func watchedDatabase(
         _ clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) async throws(EventLogError) -> WatchedDatabase {
         try await reading("read the state of the database") { session in

@@ -1,18 +1,18 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension LedgerInspector {
     /// The newest checkpoint in the ledger, compared with the log.
-    public struct NewestCheckpoint: Sendable {
+    package struct NewestCheckpoint: Sendable {
         /// When it was taken, on the server's clock.
-        public let takenAt: Instant
+        package let takenAt: Instant
         /// How long ago that was, in milliseconds.
-        public let ageMilliseconds: Int64
+        package let ageMilliseconds: Int64
         /// Whether it is signed.
-        public let isSigned: Bool
+        package let isSigned: Bool
         /// The first lane whose commit differs from the one that the checkpoint names, and that
         /// commit; nil if the log contains all of them.
-        public let mismatch: (lane: Int, commit: Int64)?
+        package let mismatch: (lane: Int, commit: Int64)?
     }
 
     /// Reads the newest checkpoint and looks up its commits; `verify` proves all of them.
@@ -23,7 +23,7 @@ extension LedgerInspector {
     /// - Returns: The checkpoint; nil if none is stored.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; `malformedLog` if the row is not a
     ///   checkpoint.
-    public func newestCheckpoint() async throws(EventLogError) -> NewestCheckpoint? {
+    package func newestCheckpoint() async throws(EventLogError) -> NewestCheckpoint? {
         try await asking("read the newest checkpoint") { session in
             let rows = try await session.query(
                 """
@@ -65,7 +65,7 @@ extension LedgerInspector {
     /// names them.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
-    public func checkpointsDatedLater() async throws(EventLogError) -> Int64 {
+    package func checkpointsDatedLater() async throws(EventLogError) -> Int64 {
         try await asking("count the checkpoints that are dated later") { session in
             try await session.query(
                 """

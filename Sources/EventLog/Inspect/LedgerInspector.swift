@@ -1,53 +1,53 @@
-public import Events
+package import Events
 internal import LedgerSchema
-public import Postgres
+package import Postgres
 
 /// Reads what an operator should know about a database before trusting it with a ledger.
 ///
 /// Changes nothing, and does not need a ledger: each question opens a session of its own, so one
 /// that fails does not prevent the others.
-public struct LedgerInspector: Sendable {
+package struct LedgerInspector: Sendable {
     private let settings: ConnectionSettings
 
     /// Seconds that one question may take, connecting included.
-    public static let secondsMax = 10.0
+    package static let secondsMax = 10.0
 
     /// An inspector of a database.
-    public init(_ settings: ConnectionSettings) {
+    package init(_ settings: ConnectionSettings) {
         self.settings = settings
     }
 
     /// The server's version and settings.
-    public struct Server: Sendable {
+    package struct Server: Sendable {
         /// PostgreSQL's version, as the server writes it.
-        public let version: String
+        package let version: String
         /// The encoding of the database; a ledger needs UTF8.
-        public let encoding: String
+        package let encoding: String
         /// Whether it is a standby, which takes no appends.
-        public let isStandby: Bool
+        package let isStandby: Bool
         /// Whether commits reach the disk: `fsync`.
-        public let flushesCommits: Bool
+        package let flushesCommits: Bool
         /// Whether a partially written page can be repaired: `full_page_writes`.
-        public let repairsPages: Bool
+        package let repairsPages: Bool
         /// Who is logged in.
-        public let user: String
+        package let user: String
         /// The roles of the ledger whose privileges the user has.
-        public let roles: [String]
+        package let roles: [String]
         /// Where the server keeps its data; nil if the user lacks the privilege to read it.
-        public let dataFolder: String?
+        package let dataFolder: String?
         /// Whether server and client are on the same machine: the connection is a Unix socket.
-        public let isLocal: Bool
+        package let isLocal: Bool
         /// Schemas that are called like a role, which others than the role can fill.
         ///
         /// Sessions of that role, this program's excepted, find there by default what they name
         /// without a schema.
-        public let schemasLikeRoles: [String]
+        package let schemasLikeRoles: [String]
     }
 
     /// Reads the server's version and settings.
     ///
     /// - Throws: `databaseUnavailable`, `invalidSettings`, `sharedConnection`.
-    public func server() async throws(EventLogError) -> Server {
+    package func server() async throws(EventLogError) -> Server {
         try await asking("read the server's settings") { session in
             let row = try await session.query(LedgerInspector.readServer).single()
             return Server(
@@ -83,16 +83,16 @@ public struct LedgerInspector: Sendable {
         """
 
     /// The difference between the clocks of both sides, and the newest date in the log.
-    public struct Clocks: Sendable {
+    package struct Clocks: Sendable {
         /// How far the server's clock is ahead of this machine's, in milliseconds; behind it if
         /// negative.
         ///
         /// Exact to half of `roundTripMilliseconds`.
-        public let serverAheadMilliseconds: Int64
+        package let serverAheadMilliseconds: Int64
         /// How long the question took.
-        public let roundTripMilliseconds: Int64
+        package let roundTripMilliseconds: Int64
         /// How far the newest commit is ahead of the server's clock; nil without commits.
-        public let newestCommitAheadMilliseconds: Int64?
+        package let newestCommitAheadMilliseconds: Int64?
     }
 
     /// Compares the clocks.
@@ -100,7 +100,7 @@ public struct LedgerInspector: Sendable {
     /// - Parameter clock: This machine's clock.
     /// - Returns: Their difference, and how old the newest commit is.
     /// - Throws: `databaseUnavailable`.
-    public func clocks(
+    package func clocks(
         _ clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) async throws(EventLogError) -> Clocks {
         try await asking("read the server's clock") { session in
@@ -137,7 +137,7 @@ public struct LedgerInspector: Sendable {
     /// `migrate` creates, as text.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
-    public func differences() async throws(EventLogError) -> [String] {
+    package func differences() async throws(EventLogError) -> [String] {
         try await asking("compare the schema with this program's") { session in
             let found = try await session.atomically(.readOnlySnapshot) { session in
                 try session.execute(MigrationRun.settings)
@@ -168,7 +168,7 @@ public struct LedgerInspector: Sendable {
     /// - Parameter positions: The newest offset that is known, by lane; 0 for other lanes.
     /// - Returns: The server's clock then.
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
-    public func oldestEvent(
+    package func oldestEvent(
         after positions: [Int: Int64]
     ) async throws(EventLogError) -> Instant? {
         let known = positions.sorted { $0.key < $1.key }

@@ -1,15 +1,15 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
     /// A subscription found by an id, with what an import of links needs to know.
-    public struct NamedStream: Hashable, Sendable {
+    package struct NamedStream: Hashable, Sendable {
         /// The subscription.
-        public let stream: StreamID
+        package let stream: StreamID
         /// Whether any of its events comes from Apple, rather than from a link alone.
-        public let isKnownByApple: Bool
+        package let isKnownByApple: Bool
         /// Whether any link names it.
-        public let isLinked: Bool
+        package let isLinked: Bool
     }
 
     /// The subscriptions with these original transaction ids, in one round trip.
@@ -17,7 +17,7 @@ extension EventLog {
     /// - Parameter ids: The ids; memory grows with their number.
     /// - Returns: The subscriptions of every environment, in no particular order.
     /// - Throws: `databaseUnavailable`.
-    public func streams(
+    package func streams(
         withOriginalTransactionIds ids: [String]
     ) async throws(EventLogError) -> [NamedStream] {
         let asked = Dictionary(grouping: ids) { identity.lanes.lane(of: $0) }

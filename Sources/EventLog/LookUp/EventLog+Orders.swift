@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -11,7 +11,7 @@ extension EventLog {
     ///   - streams: The subscriptions in Apple's answer.
     /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
-    public func record(
+    package func record(
         _ order: OrderID,
         of streams: Set<StreamID>
     ) async throws(EventLogError) {
@@ -48,7 +48,7 @@ extension EventLog {
     /// - Returns: The subscriptions; empty if no import has asked Apple about it.
     /// - Throws: `tooManyStreams` if there are more than `customerStreamsMax`,
     ///   `databaseUnavailable`.
-    public func streams(of order: OrderID) async throws(EventLogError) -> [StreamID] {
+    package func streams(of order: OrderID) async throws(EventLogError) -> [StreamID] {
         let streams = try await reading("look up an order id") { session in
             try await session.query(
                 """
@@ -69,7 +69,7 @@ extension EventLog {
     /// - Parameter stream: The subscription.
     /// - Returns: The ids; empty if Apple was asked about none of them.
     /// - Throws: `databaseUnavailable`.
-    public func orders(of stream: StreamID) async throws(EventLogError) -> [OrderID] {
+    package func orders(of stream: StreamID) async throws(EventLogError) -> [OrderID] {
         let key = stream.key(inLane: identity.lanes.lane(of: stream.originalTransactionId))
         return try await reading("look up the orders of a subscription") { session in
             try await session.query(

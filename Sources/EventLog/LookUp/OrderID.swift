@@ -1,18 +1,18 @@
 /// An order id of Apple's invoices, such as `MK5TS1XYZ7`: in upper case, as Apple writes it.
 ///
 /// No payload contains it. Apple names the transactions of an order when it is asked.
-public struct OrderID: Hashable, Sendable {
+package struct OrderID: Hashable, Sendable {
     /// The id in upper case.
-    public let text: String
+    package let text: String
 
     /// The longest id, in bytes; Apple's have ten or eleven.
-    public static let byteCountMax = 32
+    package static let byteCountMax = 32
 
     /// Reads an id in either letter case; nil unless it has only letters and digits, among them a
     /// letter: an id of digits is one of a transaction.
     ///
     /// - Parameter text: The id, without anything around it.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= OrderID.byteCountMax,
             text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }),
@@ -22,5 +22,5 @@ public struct OrderID: Hashable, Sendable {
     }
 
     /// Whether it begins as all order ids do that Apple has issued.
-    public var hasAppleLetter: Bool { text.first == "M" }
+    package var hasAppleLetter: Bool { text.first == "M" }
 }

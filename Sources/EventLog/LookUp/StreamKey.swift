@@ -1,10 +1,10 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A key for looking up a subscription.
 ///
 /// Texts are compared by bytes, except tokens; an empty one matches nothing.
-public enum StreamKey: Hashable, Sendable {
+package enum StreamKey: Hashable, Sendable {
     /// Its own id.
     case originalTransactionId(String)
     /// A customer whom a link ever named; `StreamClaims` decides who the current owner is.
@@ -29,7 +29,7 @@ public enum StreamKey: Hashable, Sendable {
     case receipt(Digest)
 
     /// Equal if of the same kind and with the same UTF-8, ignoring Unicode equivalence.
-    public static func == (left: StreamKey, right: StreamKey) -> Bool {
+    package static func == (left: StreamKey, right: StreamKey) -> Bool {
         switch (left, right) {
         case (.originalTransactionId(let first), .originalTransactionId(let second)),
             (.customer(let first), .customer(let second)),
@@ -45,7 +45,7 @@ public enum StreamKey: Hashable, Sendable {
     }
 
     /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         switch self {
         case .originalTransactionId(let text), .customer(let text), .appAccountToken(let text),
             .transactionId(let text), .webOrderLineItemId(let text), .appTransactionId(let text),
@@ -62,7 +62,7 @@ extension EventLog {
     /// A person has few, even after years of expired trials, and all of them are read and folded at
     /// once to answer about one customer. A key with more is not a person's: an app may give every
     /// user the same token.
-    public static let customerStreamsMax = 1000
+    package static let customerStreamsMax = 1000
 
     /// The subscriptions that any of these keys leads to, sorted.
     ///
@@ -72,7 +72,7 @@ extension EventLog {
     /// - Returns: The subscriptions of every environment, each once.
     /// - Throws: `tooManyStreams` if the keys of one kind lead to more than `customerStreamsMax`,
     ///   `databaseUnavailable`.
-    public func streams(with keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
+    package func streams(with keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
         try await streams(withEach: [keys])[0]
     }
 

@@ -1,34 +1,34 @@
-public import Events
+package import Events
 package import LedgerSchema
-public import Postgres
+package import Postgres
 
 /// Brings a database's schema to this program's version; forward only.
-public enum Migrator {
+package enum Migrator {
     /// One migration and whether the database has it.
-    public struct Step: Hashable, Sendable {
+    package struct Step: Hashable, Sendable {
         /// From 1.
-        public let version: Int
+        package let version: Int
         /// The name of its file, without the suffix.
-        public let name: String
+        package let name: String
         /// Whether the database has it.
-        public let isApplied: Bool
+        package let isApplied: Bool
     }
 
     /// How the tables of a new ledger are laid out.
-    public struct Layout: Hashable, Sendable {
+    package struct Layout: Hashable, Sendable {
         /// Lanes of a new ledger; an existing one keeps its own.
-        public var lanes: LaneCount?
+        package var lanes: LaneCount?
         /// Hash partitions by lane of every table that has a lane; 0 for plain tables.
         ///
         /// With partitions, PostgreSQL itself refuses a key without the lane.
-        public var partitions: Int
+        package var partitions: Int
         /// Whether the tables are distributed by lane over the servers of a Citus cluster.
         ///
         /// A ledger that exists is moved with its rows. One that is distributed stays so.
-        public var isDistributed: Bool
+        package var isDistributed: Bool
 
         /// A layout; the default is one lane and plain tables.
-        public init(lanes: LaneCount? = nil, partitions: Int = 0, isDistributed: Bool = false) {
+        package init(lanes: LaneCount? = nil, partitions: Int = 0, isDistributed: Bool = false) {
             self.lanes = lanes
             self.partitions = partitions
             self.isDistributed = isDistributed
@@ -36,29 +36,29 @@ public enum Migrator {
     }
 
     /// The newest version this program knows.
-    public static var newestVersion: Int { Schema.migrations.count }
+    package static var newestVersion: Int { Schema.migrations.count }
 
     /// What ``migrate(_:_:isDryRun:lockTimeoutSeconds:notice:)`` has changed.
-    public struct Changes: Sendable {
+    package struct Changes: Sendable {
         /// The migrations that were missing.
-        public var applied: [Step] = []
+        package var applied: [Step] = []
         /// Roles, owners, privileges, triggers and functions of an existing ledger that differed
         /// from the required state, as text.
-        public var mended: [String] = []
+        package var mended: [String] = []
         /// Indexes of large tables that were missing, or left invalid by an interrupted run.
-        public var indexed: [String] = []
+        package var indexed: [String] = []
         /// What was distributed over the servers of a Citus cluster, as text.
-        public var distributed: [String] = []
+        package var distributed: [String] = []
 
         /// Whether there was nothing to do.
-        public var isEmpty: Bool {
+        package var isEmpty: Bool {
             applied.isEmpty && mended.isEmpty && indexed.isEmpty && distributed.isEmpty
         }
     }
 
     /// The default time to wait for a lock on a table, in seconds: appends wait behind it for as
     /// long.
-    public static let lockTimeoutSecondsDefault = 2
+    package static let lockTimeoutSecondsDefault = 2
 
     /// Brings the schema to this version, and roles, owners, privileges and triggers to the
     /// required state.
@@ -77,7 +77,7 @@ public enum Migrator {
     /// - Returns: What was changed.
     /// - Throws: `notUTF8`, `schemaTooNew`, `migrationEdited`, `laneCountFixed`,
     ///   `notDistributable`, `permissionDenied`, `tableInUse` ….
-    public static func migrate(
+    package static func migrate(
         _ settings: ConnectionSettings,
         _ layout: Layout = Layout(),
         isDryRun: Bool = false,
@@ -122,7 +122,7 @@ public enum Migrator {
     }
 
     /// All migrations this program knows, with whether the database has each.
-    public static func status(
+    package static func status(
         _ settings: ConnectionSettings
     ) async throws(EventLogError) -> [Step] {
         do {

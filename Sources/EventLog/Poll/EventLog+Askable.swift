@@ -1,28 +1,28 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// The customers to ask Apple about, by one subscription each.
-public struct AskableCustomers: Sendable {
+package struct AskableCustomers: Sendable {
     /// The subscription or purchase to name in the request.
     ///
     /// Apple answers about everything that its customer bought. Those that were never answered come
     /// first, then those answered longest ago.
-    public let streams: [StreamID]
+    package let streams: [StreamID]
     /// How many more there are than the limit.
-    public let left: Int
+    package let left: Int
     /// How many were answered within the pause; none of them is among `streams`.
-    public let recent: Int
+    package let recent: Int
 }
 
 /// The size of a run that asks about every customer.
-public struct AskableSize: Hashable, Sendable {
+package struct AskableSize: Hashable, Sendable {
     /// Customers, counting a subscription as a customer if its customer is unknown.
-    public let customers: Int64
+    package let customers: Int64
     /// Pages of their transaction histories, as far as the ledger knows them.
-    public let historyPages: Int64
+    package let historyPages: Int64
 
     /// Creates a size.
-    public init(customers: Int64, historyPages: Int64) {
+    package init(customers: Int64, historyPages: Int64) {
         self.customers = customers
         self.historyPages = historyPages
     }
@@ -43,7 +43,7 @@ extension EventLog {
     ///   - limit: The most customers to return.
     /// - Returns: The customers.
     /// - Throws: `databaseUnavailable`.
-    public func customersToAsk(
+    package func customersToAsk(
         in environment: StoreEnvironment,
         subscribers: Bool,
         pause: Double,
@@ -91,7 +91,7 @@ extension EventLog {
     ///   - pageTransactions: Transactions on a page of Apple's answer.
     /// - Returns: The size.
     /// - Throws: `databaseUnavailable`.
-    public func askableSize(
+    package func askableSize(
         in environment: StoreEnvironment,
         pageTransactions: Int
     ) async throws(EventLogError) -> AskableSize {
@@ -118,7 +118,7 @@ extension EventLog {
     ///   - environment: Where the purchases were made.
     /// - Returns: The number.
     /// - Throws: `databaseUnavailable`.
-    public func notificationCount(
+    package func notificationCount(
         from start: Instant,
         to end: Instant,
         in environment: StoreEnvironment

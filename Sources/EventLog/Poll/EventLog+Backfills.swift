@@ -1,19 +1,19 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// The progress of a backfill of an environment.
-public struct BackfillProgress: Hashable, Sendable {
+package struct BackfillProgress: Hashable, Sendable {
     /// Whether every customer is asked about.
-    public let isComplete: Bool
+    package let isComplete: Bool
     /// The start of its time span.
-    public let since: Instant
+    package let since: Instant
     /// The instant up to which the notifications were requested.
-    public let reached: Instant
+    package let reached: Instant
     /// Seconds since its first start, on the server's clock: customers answered since then are
     /// done.
-    public let secondsSinceStart: Double
+    package let secondsSinceStart: Double
     /// Whether an earlier run of it was interrupted.
-    public let isResumed: Bool
+    package let isResumed: Bool
     /// Distinguishes it from a backfill of the same environment that replaced it: the time of its
     /// first start, in microseconds of the server's clock.
     let startedAt: Int64
@@ -34,7 +34,7 @@ extension EventLog {
     /// - Returns: Its progress.
     /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
-    public func beginBackfill(
+    package func beginBackfill(
         in environment: StoreEnvironment,
         since: Instant,
         isComplete: Bool
@@ -83,7 +83,7 @@ extension EventLog {
     ///   - environment: Where the purchases were made.
     /// - Returns: The instant.
     /// - Throws: `databaseUnavailable`.
-    public func reached(
+    package func reached(
         by progress: BackfillProgress,
         in environment: StoreEnvironment
     ) async throws(EventLogError) -> Instant {
@@ -106,7 +106,7 @@ extension EventLog {
     ///   - reached: The instant; one earlier than the recorded instant changes nothing.
     ///   - environment: Where the purchases were made.
     /// - Throws: `databaseUnavailable`.
-    public func record(
+    package func record(
         _ progress: BackfillProgress,
         reached: Instant,
         in environment: StoreEnvironment
@@ -128,7 +128,7 @@ extension EventLog {
     ///   - progress: The backfill.
     ///   - environment: Where the purchases were made.
     /// - Throws: `databaseUnavailable`.
-    public func finish(
+    package func finish(
         _ progress: BackfillProgress,
         in environment: StoreEnvironment
     ) async throws(EventLogError) {
@@ -165,7 +165,7 @@ extension EventLog {
     ///     many.
     /// - Returns: The instant; nil if the log has no notification of the environment.
     /// - Throws: `databaseUnavailable`.
-    public func newestNotification(
+    package func newestNotification(
         in environment: StoreEnvironment,
         among first: Int64 = 100_000
     ) async throws(EventLogError) -> Instant? {

@@ -1,16 +1,16 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A notification that was received only by requesting it from Apple.
-public struct MissedNotification: Hashable, Sendable {
+package struct MissedNotification: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Its position in the log.
-    public let position: Position
+    package let position: Position
     /// When Apple signed it.
-    public let asOf: Instant
+    package let asOf: Instant
     /// When the log recorded it.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
 }
 
 extension EventLog {
@@ -23,7 +23,7 @@ extension EventLog {
     ///   - limit: The most notifications returned; all are counted.
     /// - Returns: The newest ones first, and how many there are in all.
     /// - Throws: `databaseUnavailable`.
-    public func missedNotifications(
+    package func missedNotifications(
         by source: String,
         atLeast milliseconds: Int64,
         knownAt: KnownAt,

@@ -2,19 +2,19 @@ public import Events
 internal import Postgres
 
 /// A lease to ask Apple about a subscription, or about the notifications of an environment.
-public struct PollLease: Sendable {
+package struct PollLease: Sendable {
     /// The subject of the lease; without an id, the environment's notifications.
-    public let subject: StreamID
+    package let subject: StreamID
     /// Where the last answer ended, in the poller's own format; nil if there was none.
-    public let continuation: String?
+    package let continuation: String?
 }
 
 /// When Apple last answered about a subscription.
-public struct PollAnswer: Hashable, Sendable {
+package struct PollAnswer: Hashable, Sendable {
     /// The instant, on the server's clock.
-    public let answeredAt: Instant
+    package let answeredAt: Instant
     /// Seconds since then, on the same clock.
-    public let ageSeconds: Double
+    package let ageSeconds: Double
 }
 
 /// The process that is asking Apple about a subject.
@@ -38,7 +38,7 @@ extension EventLog {
     /// - Returns: The lease; nil if another poller has it, or the pause is not over.
     /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
-    public func takePollLease(
+    package func takePollLease(
         on subject: StreamID,
         holder: String,
         seconds: Double,
@@ -77,7 +77,7 @@ extension EventLog {
     ///   - continuation: Where the answer ended; nil keeps the earlier value.
     ///   - isAnswered: Whether Apple answered; if not, the next poller need not wait.
     /// - Throws: `databaseUnavailable`.
-    public func end(
+    package func end(
         _ lease: PollLease,
         holder: String,
         continuation: String?,
@@ -105,7 +105,7 @@ extension EventLog {
     ///   - seconds: How long it lasts from now on, at most an hour.
     /// - Returns: Whether the lease is still held; if not, another poller has taken it.
     /// - Throws: `databaseUnavailable`.
-    public func renew(
+    package func renew(
         _ lease: PollLease,
         holder: String,
         continuation: String?,
@@ -131,7 +131,7 @@ extension EventLog {
     /// - Parameter environment: Where the purchases were made.
     /// - Returns: The process; nil if there is none.
     /// - Throws: `databaseUnavailable`.
-    public func notificationsHolder(
+    package func notificationsHolder(
         in environment: StoreEnvironment
     ) async throws(EventLogError) -> PollHolder? {
         let subject = StreamID(environment: environment, originalTransactionId: "")
@@ -147,7 +147,7 @@ extension EventLog {
     /// - Parameter environment: Where the purchases were made.
     /// - Returns: The process; nil if there is none.
     /// - Throws: `databaseUnavailable`.
-    public func subscriptionsHolder(
+    package func subscriptionsHolder(
         in environment: StoreEnvironment
     ) async throws(EventLogError) -> PollHolder? {
         try await holder(
@@ -208,7 +208,7 @@ extension EventLog {
     ///
     /// - Parameter streams: The others; one that is being asked about keeps its lease.
     /// - Throws: `databaseUnavailable`.
-    public func recordAnswered(_ streams: Set<StreamID>) async throws(EventLogError) {
+    package func recordAnswered(_ streams: Set<StreamID>) async throws(EventLogError) {
         guard !streams.isEmpty else { return }
         let ordered = streams.sorted()
         try await reading("record what Apple answered") { session in
@@ -230,7 +230,7 @@ extension EventLog {
     /// - Parameter streams: The subscriptions; memory grows with their number.
     /// - Returns: The last answer about each; no entry for those that Apple never answered about.
     /// - Throws: `databaseUnavailable`.
-    public func pollAnswers(
+    package func pollAnswers(
         about streams: [StreamID]
     ) async throws(EventLogError) -> [StreamID: PollAnswer] {
         try await reading("look up when Apple answered") { session in

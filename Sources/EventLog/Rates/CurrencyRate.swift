@@ -1,16 +1,16 @@
-public import Events
+package import Events
 
 /// The value of a unit of a currency in another, from a day on, as the operator states it.
-public struct CurrencyRate: Hashable, Sendable {
+package struct CurrencyRate: Hashable, Sendable {
     /// Two currencies.
-    public struct Pair: Hashable, Sendable {
+    package struct Pair: Hashable, Sendable {
         /// ISO 4217 code of the currency that is converted.
-        public let currency: String
+        package let currency: String
         /// ISO 4217 code of the currency that amounts are converted into.
-        public let baseCurrency: String
+        package let baseCurrency: String
 
         /// A pair; nil if either is not three capital letters, or both are the same.
-        public init?(_ currency: String, in baseCurrency: String) {
+        package init?(_ currency: String, in baseCurrency: String) {
             guard CurrencyRate.isCode(currency), CurrencyRate.isCode(baseCurrency),
                 currency != baseCurrency
             else { return nil }
@@ -20,14 +20,14 @@ public struct CurrencyRate: Hashable, Sendable {
     }
 
     /// The subject of a rate: each has one rate at a time.
-    public struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         /// The currencies.
-        public let pair: Pair
+        package let pair: Pair
         /// The day, UTC, as `2026-03-03`.
-        public let day: String
+        package let day: String
 
         /// Nil if the day does not exist in the calendar.
-        public init?(_ pair: Pair, day: String) {
+        package init?(_ pair: Pair, day: String) {
             guard day.utf8.count == 10, let instant = Instant(day),
                 instant.description.hasPrefix(day)
             else { return nil }
@@ -37,38 +37,38 @@ public struct CurrencyRate: Hashable, Sendable {
     }
 
     /// Its subject.
-    public let key: Key
+    package let key: Key
     /// Units of the base currency for one unit of the other.
-    public let rate: ExactDecimal
+    package let rate: ExactDecimal
 
     /// A rate.
-    public init(_ key: Key, _ rate: ExactDecimal) {
+    package init(_ key: Key, _ rate: ExactDecimal) {
         self.key = key
         self.rate = rate
     }
 
     /// Whether a text has the form of an ISO 4217 code: three capital letters.
-    public static func isCode(_ text: String) -> Bool {
+    package static func isCode(_ text: String) -> Bool {
         text.utf8.count == 3 && text.utf8.allSatisfy { (65...90).contains($0) }
     }
 }
 
 /// All rates in the ledger for two currencies.
-public struct CurrencyRateSummary: Codable, Hashable, Sendable {
+package struct CurrencyRateSummary: Codable, Hashable, Sendable {
     /// ISO 4217 code of the currency that is converted.
-    public let currency: String
+    package let currency: String
     /// ISO 4217 code of the currency that amounts are converted into.
-    public let baseCurrency: String
+    package let baseCurrency: String
     /// Days that have a rate.
-    public let days: Int64
+    package let days: Int64
     /// Rates that were replaced by a later import.
-    public let replaced: Int64
+    package let replaced: Int64
     /// The first day with a rate.
-    public let firstDay: String
+    package let firstDay: String
     /// The last day with a rate.
-    public let lastDay: String
+    package let lastDay: String
     /// The rate of that day.
-    public let lastRate: ExactDecimal
+    package let lastRate: ExactDecimal
     /// When the newest of them was imported, on our clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
 }

@@ -2,7 +2,7 @@ package import Events
 internal import Postgres
 
 /// The outcome of adding a rate.
-public enum CurrencyRateOutcome: Hashable, Sendable {
+package enum CurrencyRateOutcome: Hashable, Sendable {
     /// It is, or in a dry run would be, the first one for its day.
     case added
     /// It replaces another rate for its day.
@@ -22,7 +22,7 @@ extension EventLog {
     ///   - isDryRun: Whether they are only compared.
     /// - Returns: The outcome of each, in order.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_writer`.
-    public func addRates(
+    package func addRates(
         _ rates: [CurrencyRate],
         isDryRun: Bool = false
     ) async throws(EventLogError) -> [CurrencyRateOutcome] {
@@ -85,7 +85,7 @@ extension EventLog {
         """
 
     /// The stored rates: a summary for each pair of currencies, by name.
-    public func rateSummaries() async throws(EventLogError) -> [CurrencyRateSummary] {
+    package func rateSummaries() async throws(EventLogError) -> [CurrencyRateSummary] {
         let sql = """
             SELECT currency, base_currency, count(DISTINCT day), count(*) - count(DISTINCT day),
                 min(day)::text, max(day)::text, trim_scale(

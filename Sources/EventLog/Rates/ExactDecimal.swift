@@ -1,16 +1,16 @@
 /// A positive decimal number, exact: at most eight digits before the point and twelve after it.
-public struct ExactDecimal: Hashable, Sendable {
+package struct ExactDecimal: Hashable, Sendable {
     /// The number without redundant zeros, as PostgreSQL accepts it: `1.0842`, `0.5`, `12`.
-    public let text: String
+    package let text: String
 
     /// The most digits before the point.
-    public static let integerDigitsMax = 8
+    package static let integerDigitsMax = 8
 
     /// The most digits after the point.
-    public static let decimalsMax = 12
+    package static let decimalsMax = 12
 
     /// Parses digits with at most one point; nil for anything else, and for zero.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count),
             parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (48...57).contains($0) } })
@@ -29,7 +29,7 @@ public struct ExactDecimal: Hashable, Sendable {
 
 extension ExactDecimal: Codable {
     /// Decodes its text.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let number = ExactDecimal(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
@@ -41,7 +41,7 @@ extension ExactDecimal: Codable {
     }
 
     /// Encodes its text: a JSON number would be read as floating point.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }

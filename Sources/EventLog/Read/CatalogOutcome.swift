@@ -1,14 +1,14 @@
-public import Events
+package import Events
 
 /// The outcome of adding a catalog.
-public enum CatalogOutcome: Hashable, Sendable {
+package enum CatalogOutcome: Hashable, Sendable {
     /// It was added as this version.
     case added(CatalogVersion)
     /// The newest version, this one, has the same content; nothing was added.
     case unchanged(CatalogVersion)
 
     /// The version with this content.
-    public var version: CatalogVersion {
+    package var version: CatalogVersion {
         switch self {
         case .added(let version), .unchanged(let version): version
         }
@@ -20,7 +20,7 @@ extension CatalogOutcome {
     ///
     /// It is unchanged if its bytes are those of the newest version and it is to take effect at
     /// that version's instant, or at no particular instant.
-    public static func expected(
+    package static func expected(
         of body: [UInt8],
         after newest: CatalogVersion?,
         effectiveFrom: Instant?,

@@ -1,15 +1,15 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A commit of the log with the digest that chains it.
-public struct CommitMark: Hashable, Sendable {
+package struct CommitMark: Hashable, Sendable {
     /// Its columns.
-    public let commit: Commit
+    package let commit: Commit
     /// Its digest, which covers all commits before it.
-    public let digest: Digest
+    package let digest: Digest
 
     /// Offset of the newest event up to this commit; 0 before the first.
-    public var offset: Int64 { commit.lastOffset }
+    package var offset: Int64 { commit.lastOffset }
 }
 
 extension CommitMark {

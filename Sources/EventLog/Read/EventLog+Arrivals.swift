@@ -1,19 +1,19 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// Notifications that arrived live, by the hour in which the log recorded them, and by type.
-public struct NotificationArrivals: Hashable, Sendable {
+package struct NotificationArrivals: Hashable, Sendable {
     /// The number of one type in one hour.
-    public struct Count: Hashable, Sendable {
+    package struct Count: Hashable, Sendable {
         /// The hour: whole hours since 1970, UTC.
-        public let hour: Int64
+        package let hour: Int64
         /// Apple's `notificationType`; empty if it states none.
-        public let type: String
+        package let type: String
         /// How many.
-        public let count: Int64
+        package let count: Int64
 
         /// A number.
-        public init(hour: Int64, type: String, count: Int64) {
+        package init(hour: Int64, type: String, count: Int64) {
             self.hour = hour
             self.type = type
             self.count = count
@@ -21,12 +21,12 @@ public struct NotificationArrivals: Hashable, Sendable {
     }
 
     /// The numbers, hour by hour; hours without notifications are left out.
-    public let counts: [Count]
+    package let counts: [Count]
     /// The instant from which on all are counted.
-    public let since: Instant
+    package let since: Instant
 
     /// Numbers from an instant on.
-    public init(counts: [Count], since: Instant) {
+    package init(counts: [Count], since: Instant) {
         self.counts = counts
         self.since = since
     }
@@ -41,7 +41,7 @@ extension EventLog {
     ///     far they reach.
     /// - Returns: The numbers.
     /// - Throws: `databaseUnavailable`.
-    public func notificationArrivals(
+    package func notificationArrivals(
         since instant: Instant,
         eventsMax: Int64 = 50_000
     ) async throws(EventLogError) -> NotificationArrivals {

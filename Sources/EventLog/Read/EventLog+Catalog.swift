@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -18,7 +18,7 @@ extension EventLog {
     /// - Returns: The version that now has this content, durable.
     /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogTaken` if other imports came
     ///   first every time, or what `statement` threw.
-    public func addCatalog(
+    package func addCatalog(
         _ body: [UInt8],
         effectiveFrom: Instant?,
         source: String,
@@ -59,7 +59,7 @@ extension EventLog {
     /// Every version of the product catalog, by number.
     ///
     /// - Throws: `databaseUnavailable`; `malformedLog` if a body differs from what was imported.
-    public func catalogs() async throws(EventLogError) -> [CatalogVersion] {
+    package func catalogs() async throws(EventLogError) -> [CatalogVersion] {
         try await catalogs(havingRead: [])
     }
 

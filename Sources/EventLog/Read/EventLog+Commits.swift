@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 internal import Synchronization
 
@@ -10,7 +10,7 @@ extension EventLog {
     ///   - knownAt: A position or an instant; both may lie between two commits.
     /// - Returns: The commit. An offset names the newest commit that starts at or before it.
     /// - Throws: `databaseUnavailable`.
-    public func newestCommit(
+    package func newestCommit(
         lane: Int,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> CommitMark? {
@@ -43,7 +43,7 @@ extension EventLog {
     ///
     /// - Returns: The instant; nil if nothing was committed.
     /// - Throws: `databaseUnavailable`.
-    public func firstCommittedAt() async throws(EventLogError) -> Instant? {
+    package func firstCommittedAt() async throws(EventLogError) -> Instant? {
         if let known = firstCommit.withLock({ $0 }) { return known }
         let query = PostgresStatement(
             """
@@ -75,7 +75,7 @@ extension EventLog {
     ///   - lane: The only lane that matters; nil for all.
     /// - Returns: The bound, with positions only at the ends of commits.
     /// - Throws: `databaseUnavailable`.
-    public func wholeCommits(
+    package func wholeCommits(
         _ knownAt: KnownAt,
         lane: Int? = nil
     ) async throws(EventLogError) -> KnownAt {
@@ -94,7 +94,7 @@ extension EventLog {
     ///   lane that is not named counts whole.
     /// - Returns: The head of each lane with commits.
     /// - Throws: `databaseUnavailable`.
-    public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
+    package func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
         var heads = try await heads()
         guard knownAt != .latest else { return heads }
         for (lane, head) in heads {
@@ -113,7 +113,7 @@ extension EventLog {
     /// - Parameter position: Its position.
     /// - Returns: The event, its payload byte for byte as it arrived, and its commit.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
-    public func event(at position: Position) async throws(EventLogError) -> StoredEvent? {
+    package func event(at position: Position) async throws(EventLogError) -> StoredEvent? {
         let place: [PostgresValue] = [.int4(Int32(position.lane.number)), .int8(position.offset)]
         let lane = identity.lanes[position.lane.number]
         let position = Position(lane: lane, offset: position.offset)

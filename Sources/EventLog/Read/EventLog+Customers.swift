@@ -1,17 +1,17 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
     /// A line in the list of customers.
-    public struct LinkedCustomer: Codable, Hashable, Sendable {
+    package struct LinkedCustomer: Codable, Hashable, Sendable {
         /// The app's own id for the customer.
-        public let customerId: String
+        package let customerId: String
         /// Number of the subscriptions that a link ever gave the customer.
-        public let streams: Int64
+        package let streams: Int64
         /// When the first of these links was committed, on our clock.
-        public let firstRecordedAt: Instant
+        package let firstRecordedAt: Instant
         /// When the newest of them was committed.
-        public let lastRecordedAt: Instant
+        package let lastRecordedAt: Instant
 
         private enum CodingKeys: String, CodingKey {
             case customerId = "customer"
@@ -26,7 +26,7 @@ extension EventLog {
     ///   - limit: The most lines of the page.
     /// - Returns: The lines; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
-    public func customers(
+    package func customers(
         after: String = "",
         limit: Int
     ) async throws(EventLogError) -> [LinkedCustomer] {
@@ -47,7 +47,7 @@ extension EventLog {
     }
 
     /// Selects the subscriptions of a list of claims.
-    public enum ClaimedBy: Sendable {
+    package enum ClaimedBy: Sendable {
         /// A link, or more than one app account token.
         case anybody
         /// Links to more than one customer: only these can be contested.
@@ -64,7 +64,7 @@ extension EventLog {
     ///   - limit: The most subscriptions of the page.
     /// - Returns: The subscriptions; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
-    public func streams(
+    package func streams(
         claimedBy claimed: ClaimedBy,
         after: StreamID? = nil,
         limit: Int

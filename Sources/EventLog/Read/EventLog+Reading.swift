@@ -1,11 +1,11 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
     /// Everything that the log knew about one subscription; empty if it knew nothing.
     ///
     /// A position inside a commit includes the whole commit (`wholeCommits`).
-    public func history(
+    package func history(
         of stream: StreamID,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> StreamHistory {
@@ -32,7 +32,7 @@ extension EventLog {
     /// - Parameter stream: The subscription.
     /// - Returns: Its events and their confirmations.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
-    public func recordedHistory(
+    package func recordedHistory(
         of stream: StreamID
     ) async throws(EventLogError) -> RecordedHistory {
         try await recordedHistories(of: [stream])[0]
@@ -93,7 +93,7 @@ extension EventLog {
         """
 
     /// The environments in which an id has events, in the order of listings.
-    public func environments(
+    package func environments(
         of originalTransactionId: String
     ) async throws(EventLogError) -> [StoreEnvironment] {
         try await streams(with: [.originalTransactionId(originalTransactionId)])
@@ -108,7 +108,7 @@ extension EventLog {
     ///   - limit: The most lines of the page.
     /// - Returns: The lines; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
-    public func streams(
+    package func streams(
         after: StreamSummary? = nil,
         limit: Int = 1000
     ) async throws(EventLogError) -> [StreamSummary] {
@@ -145,29 +145,29 @@ extension EventLog {
         """
 
     /// The newest commit of a lane: a bound of knowledge whose meaning never changes.
-    public struct Head: Hashable, Sendable {
+    package struct Head: Hashable, Sendable {
         /// Offset of the newest event up to that commit; 0 before the first.
-        public let offset: Int64
+        package let offset: Int64
         /// Number of the commit; later ones may add confirmations without changing the offset.
-        public let commit: Int64
+        package let commit: Int64
         /// The commit's digest, which covers all commits before it.
-        public let digest: Digest
+        package let digest: Digest
 
         /// The head with these columns of a commit.
-        public init(offset: Int64, commit: Int64, digest: Digest) {
+        package init(offset: Int64, commit: Int64, digest: Digest) {
             self.offset = offset
             self.commit = commit
             self.digest = digest
         }
 
         /// The head at a commit.
-        public init(_ mark: CommitMark) {
+        package init(_ mark: CommitMark) {
             self.init(offset: mark.offset, commit: mark.commit.number, digest: mark.digest)
         }
     }
 
     /// The head of a lane before its first commit, with the digest that the chain starts from.
-    public func origin(lane: Int) -> Head {
+    package func origin(lane: Int) -> Head {
         Head(offset: 0, commit: 0, digest: identity.genesis(lane: lane))
     }
 
@@ -184,7 +184,7 @@ extension EventLog {
     }
 
     /// The head of every lane with commits.
-    public func heads() async throws(EventLogError) -> [Int: Head] {
+    package func heads() async throws(EventLogError) -> [Int: Head] {
         if let known = questionReads?.heads { return known }
         let heads = try await readHeads()
         questionReads?.heads = heads

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// Payloads that one caller accepted, with the time.
@@ -13,7 +13,7 @@ extension EventLog {
     ///
     /// - Returns: False if no rejection is stored.
     /// - Throws: `databaseUnavailable`.
-    public func hasRejections() async throws(EventLogError) -> Bool {
+    package func hasRejections() async throws(EventLogError) -> Bool {
         try await reading("look for rejections") { session in
             try await session.query("SELECT EXISTS (SELECT 1 FROM ledger.rejection)", [])
                 .single().bool(0)
@@ -30,7 +30,7 @@ extension EventLog {
     ///   - digests: SHA-256 of accepted payloads, refused before or not.
     ///   - instant: Our clock.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none is marked.
-    public func markTaken(
+    package func markTaken(
         _ digests: [Digest],
         at instant: Instant
     ) async throws(EventLogError) {
@@ -81,7 +81,7 @@ extension EventLog {
     ///   - limit: The most payloads of a page.
     /// - Returns: A page; empty at the end.
     /// - Throws: `databaseUnavailable`.
-    public func openRejections(
+    package func openRejections(
         _ filter: RejectionFilter,
         except startedAt: Instant,
         after last: OpenRejection?,

@@ -1,18 +1,18 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// The refused payloads with one reason and one standing.
-public struct RejectionCount: Hashable, Sendable {
+package struct RejectionCount: Hashable, Sendable {
     /// The machine-readable reason.
-    public let reason: String
+    package let reason: String
     /// What they show of their origin.
-    public let standing: Standing
+    package let standing: Standing
     /// How many were not accepted since.
-    public let open: Int64
+    package let open: Int64
     /// How many were accepted later.
-    public let taken: Int64
+    package let taken: Int64
     /// When the newest of them was refused, on our clock.
-    public let newestAt: Instant
+    package let newestAt: Instant
 }
 
 extension EventLog {
@@ -21,7 +21,7 @@ extension EventLog {
     /// A payload counts once for each reason, as in ``rejections(_:limit:)``.
     ///
     /// - Throws: `databaseUnavailable`.
-    public func rejectionCounts() async throws(EventLogError) -> [RejectionCount] {
+    package func rejectionCounts() async throws(EventLogError) -> [RejectionCount] {
         let bounds = EventLog.bounds(of: RejectionFilter())
         return try await reading("count the rejections") { session in
             try await session.query(EventLog.countRejectionsByReason, bounds).map { row in

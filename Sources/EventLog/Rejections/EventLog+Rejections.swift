@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 internal import Synchronization
 
@@ -17,7 +17,7 @@ extension EventLog {
     ///   limit.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is stored.
     @discardableResult
-    public func record(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
+    package func record(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
         guard !rejections.isEmpty else { return 0 }
         if rejectedBodies.withLock({ $0.isStale }) {
             try await writing(
@@ -43,7 +43,7 @@ extension EventLog {
     }
 
     /// What is stored of each standing, and the limits; tried once.
-    public func storedRejections() async throws(EventLogError) -> [Standing: StoredRejections] {
+    package func storedRejections() async throws(EventLogError) -> [Standing: StoredRejections] {
         try await storedRejections(by: limits.deadline())
     }
 
@@ -109,7 +109,7 @@ extension EventLog {
     ///   - limit: The most lines returned.
     /// - Returns: How many match, and the first of them.
     /// - Throws: `databaseUnavailable`.
-    public func rejections(
+    package func rejections(
         _ filter: RejectionFilter = RejectionFilter(),
         limit: Int
     ) async throws(EventLogError) -> (count: Int64, listed: [KeptRejection]) {
@@ -143,7 +143,7 @@ extension EventLog {
     /// - Returns: Nil if no such payload was refused; `.some(nil)` if it was, but none of it could
     ///   be stored.
     /// - Throws: `databaseUnavailable`.
-    public func rejectedBody(_ digest: Digest) async throws(EventLogError) -> [UInt8]?? {
+    package func rejectedBody(_ digest: Digest) async throws(EventLogError) -> [UInt8]?? {
         let lane = identity.lanes.lane(of: digest.hex)
         return try await reading("read the rejected payload \(digest)") { session in
             // The same bytes are stored for every reason.

@@ -1,63 +1,63 @@
-public import Events
+package import Events
 
 /// A payload that was refused, with as much of it as may be stored.
 ///
 /// It is not part of the log: nothing proves it, and anyone can send any amount. It is stored so
 /// the operator can inspect it, fix the cause and ingest it again.
-public struct RejectedPayload: Sendable {
+package struct RejectedPayload: Sendable {
     /// SHA-256 of the exact bytes that arrived.
-    public let digest: Digest
+    package let digest: Digest
     /// The machine-readable reason.
-    public let reason: String
+    package let reason: String
     /// The reason as text, without control characters, at most `messageByteCountMax` bytes.
-    public private(set) var message: String
+    package private(set) var message: String
     /// The channel it came by, as the operator names it.
-    public let source: String
+    package let source: String
     /// Where it was found; empty if unknown.
     ///
     /// At most `locationByteCountMax` bytes: a longer one keeps its end, which names the file.
-    public let location: String
+    package let location: String
     /// Length of the payload as it arrived, in bytes.
-    public let byteCount: Int
+    package let byteCount: Int
     /// What may be stored of it, at most `bodyByteCountMax` bytes; nil for nothing.
-    public private(set) var body: [UInt8]?
+    package private(set) var body: [UInt8]?
     /// Whether it first arrived live or through an import.
-    public let arrival: Arrival
+    package let arrival: Arrival
     /// What it shows of its origin.
-    public let standing: Standing
+    package let standing: Standing
     /// Its place in the input.
-    public let place: Place
+    package let place: Place
     /// When it reached us, on our clock.
-    public let receivedAt: Instant
+    package let receivedAt: Instant
 
     /// Identifies the bytes that arrived, if other bytes are stored for them.
-    public struct Original: Hashable, Sendable {
+    package struct Original: Hashable, Sendable {
         /// Their SHA-256.
-        public let digest: Digest
+        package let digest: Digest
         /// Their number.
-        public let byteCount: Int
+        package let byteCount: Int
 
         /// Identifies bytes by these values.
-        public init(digest: Digest, byteCount: Int) {
+        package init(digest: Digest, byteCount: Int) {
             self.digest = digest
             self.byteCount = byteCount
         }
 
         /// Identifies these bytes.
-        public init(_ payload: [UInt8]) {
+        package init(_ payload: [UInt8]) {
             self.init(digest: Digest.of(payload), byteCount: payload.count)
         }
     }
 
     /// The place of a payload in the input of its run, by which the list of rejections is ordered.
-    public struct Place: Hashable, Sendable {
+    package struct Place: Hashable, Sendable {
         /// When the run began, on our clock.
-        public let runStartedAt: Instant
+        package let runStartedAt: Instant
         /// The payload's number in the run's input, from 1.
-        public let inputNumber: Int64
+        package let inputNumber: Int64
 
         /// A place in a run.
-        public init(runStartedAt: Instant, inputNumber: Int64) {
+        package init(runStartedAt: Instant, inputNumber: Int64) {
             self.runStartedAt = runStartedAt
             self.inputNumber = inputNumber
         }
@@ -67,11 +67,11 @@ public struct RejectedPayload: Sendable {
     ///
     /// It can be ingested again only if all of it is stored. A receipt of some years has a hundred
     /// thousand bytes; for a payload ten times as long, the beginning is enough to see what it is.
-    public static let bodyByteCountMax = 1 << 20
+    package static let bodyByteCountMax = 1 << 20
 
     /// The bytes of all proven bodies together from which on no more are stored, unless
     /// `EventLog.Options` sets another limit.
-    public static let allBodiesByteCountMax: Int64 = 1 << 30
+    package static let allBodiesByteCountMax: Int64 = 1 << 30
 
     /// The rows of a standing from which on no more are stored.
     static func rowsMax(of standing: Standing) -> Int64 {
@@ -90,10 +90,10 @@ public struct RejectedPayload: Sendable {
     static let unprovenDaysMax: Int32 = 30
 
     /// The most bytes of a message: it may contain an id that the payload made up.
-    public static let messageByteCountMax = 2 << 10
+    package static let messageByteCountMax = 2 << 10
 
     /// The most bytes of a location: the longest path of common systems.
-    public static let locationByteCountMax = 4 << 10
+    package static let locationByteCountMax = 4 << 10
 
     /// A refusal to be stored; texts and body are cut to their limits.
     ///
@@ -108,7 +108,7 @@ public struct RejectedPayload: Sendable {
     ///   - standing: What it shows of its origin.
     ///   - place: Its place in the input; nil for a payload that came alone.
     ///   - receivedAt: Our clock.
-    public init(
+    package init(
         _ original: Original,
         body: [UInt8]?,
         reason: String,

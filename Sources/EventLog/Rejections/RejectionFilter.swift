@@ -1,18 +1,18 @@
-public import Events
+package import Events
 
 /// Selects rejections.
-public struct RejectionFilter: Hashable, Sendable {
+package struct RejectionFilter: Hashable, Sendable {
     /// Only those with this machine-readable reason.
-    public var reason: String?
+    package var reason: String?
     /// Only those that came by this channel.
-    public var source: String?
+    package var source: String?
     /// Only those refused at this instant of our clock or later.
-    public var since: Instant?
+    package var since: Instant?
     /// Only those that were not accepted later.
-    public var isOpen: Bool
+    package var isOpen: Bool
 
     /// All of them, unless a property is set.
-    public init(
+    package init(
         reason: String? = nil,
         source: String? = nil,
         since: Instant? = nil,

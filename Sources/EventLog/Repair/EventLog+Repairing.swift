@@ -17,7 +17,7 @@ extension EventLog {
     /// - Returns: The removed rows; empty if there was nothing to remove.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`;
     ///   `notDistributable` on a ledger on several servers; `databaseUnavailable`.
-    public func repair(
+    package func repair(
         reason: String,
         by statedBy: String,
         isDryRun: Bool = false

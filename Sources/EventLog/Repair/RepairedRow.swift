@@ -1,11 +1,11 @@
 /// A row that `repair` removed, or would remove.
-public struct RepairedRow: Codable, Hashable, Sendable {
+package struct RepairedRow: Codable, Hashable, Sendable {
     /// The lane.
-    public let lane: Int
+    package let lane: Int
     /// The table in schema `ledger`.
-    public let table: String
+    package let table: String
     /// The row's number or key within the lane.
-    public let key: String
+    package let key: String
     /// Why it could be removed.
-    public let reason: String
+    package let reason: String
 }

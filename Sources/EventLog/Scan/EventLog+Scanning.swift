@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -16,7 +16,7 @@ extension EventLog {
     ///   - fold: Called once per stream; an error it throws ends the scan.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
-    public func foldStreams<State: Sendable>(
+    package func foldStreams<State: Sendable>(
         lane: Int,
         upTo head: Head,
         into state: State,
@@ -34,7 +34,7 @@ extension EventLog {
     /// Ranges of one call of `streamRanges` are best folded in order: the first calls read the lane
     /// together, later ones find it read. `atEnd` is called after the last stream, on the same
     /// thread, which it may block too.
-    public func foldStreams<State: Sendable>(
+    package func foldStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
         into state: State,
@@ -129,7 +129,7 @@ extension EventLog {
     ///     time: the epoch, zero and empty.
     /// - Returns: The ranges, ascending; together they contain every stream once.
     /// - Throws: `databaseUnavailable`, `temporaryFile`.
-    public func streamRanges(
+    package func streamRanges(
         lane: Int,
         upTo head: Head,
         atLeast: Int = 1,

@@ -1,24 +1,24 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A subscription that a part of the log is about, as it was known before and after.
-public struct TouchedStream: Sendable {
+package struct TouchedStream: Sendable {
     /// What was known before; without events if nothing was known.
-    public let before: StreamHistory
+    package let before: StreamHistory
     /// What is known after.
-    public let after: StreamHistory
+    package let after: StreamHistory
     /// Whether something of it was erased: then `before` is not what was known before, and what was
     /// folded from it must be taken from where it is stored.
-    public let isErased: Bool
+    package let isErased: Bool
     /// Both with when each part became known; nil if that was not requested.
-    public let recorded: Recorded?
+    package let recorded: Recorded?
 
     /// What was known, and when it became known.
-    public struct Recorded: Sendable {
+    package struct Recorded: Sendable {
         /// What was known before.
-        public let before: RecordedHistory
+        package let before: RecordedHistory
         /// What is known after.
-        public let after: RecordedHistory
+        package let after: RecordedHistory
     }
 }
 
@@ -40,7 +40,7 @@ extension EventLog {
     ///   - atEnd: Called after the last stream, on the same thread, which it may block too.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
-    public func foldTouchedStreams<State: Sendable>(
+    package func foldTouchedStreams<State: Sendable>(
         lane: Int,
         after from: Head,
         upTo to: Head,
@@ -64,7 +64,7 @@ extension EventLog {
     /// but at least the next commit; nil if there is none.
     ///
     /// - Throws: `databaseUnavailable`.
-    public func head(
+    package func head(
         lane: Int,
         after head: Head,
         statements: Int64
@@ -99,7 +99,7 @@ extension EventLog {
     /// The head at a commit of a lane; nil if the log has no such commit.
     ///
     /// - Throws: `databaseUnavailable`.
-    public func head(lane: Int, commit: Int64) async throws(EventLogError) -> Head? {
+    package func head(lane: Int, commit: Int64) async throws(EventLogError) -> Head? {
         guard commit > 0 else { return origin(lane: lane) }
         return try await reading("read commit \(commit) of lane \(lane)") { session in
             let rows = try await session.query(

@@ -1,22 +1,22 @@
-public import Events
+package import Events
 
 /// A part of a lane: the streams between two of them, in the order of `StreamID`.
 ///
 /// Ranges of one call of `streamRanges` may share a temporary file, which is removed with the last
 /// of them.
-public struct StreamRange: Sendable {
+package struct StreamRange: Sendable {
     /// The lane.
-    public let lane: Int
+    package let lane: Int
     /// The first stream; nil from the beginning of the lane.
-    public let from: StreamID?
+    package let from: StreamID?
     /// The first stream after it; nil to the end of the lane.
-    public let to: StreamID?
+    package let to: StreamID?
     /// The spool and part for its events before they are folded; nil if they are read from the
     /// index.
     var spooled: (spool: StreamSpool, part: Int)?
 
     /// A whole lane, or the streams between two of them.
-    public init(lane: Int, from: StreamID? = nil, to: StreamID? = nil) {
+    package init(lane: Int, from: StreamID? = nil, to: StreamID? = nil) {
         self.lane = lane
         self.from = from
         self.to = to

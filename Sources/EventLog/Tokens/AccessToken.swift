@@ -1,29 +1,29 @@
-public import Events
+package import Events
 
 /// A secret by which a program authenticates itself: `sl_NAME_SECRET`.
 ///
 /// The secret has 256 random bits; the ledger stores the SHA-256 of the whole text.
-public struct AccessToken: Sendable {
+package struct AccessToken: Sendable {
     /// The name under which the token is stored.
-    public let name: String
+    package let name: String
     /// The text that its bearer sends; never log it.
-    public let text: String
+    package let text: String
 
     /// The longest name, in bytes.
-    public static let nameByteCountMax = 64
+    package static let nameByteCountMax = 64
 
     private static let prefix = "sl_"
     private static let secretByteCount = 32
 
     /// A new token with that name.
-    public static func random(named name: String) -> AccessToken {
+    package static func random(named name: String) -> AccessToken {
         var generator = SystemRandomNumberGenerator()
         let secret = (0..<secretByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
         return AccessToken(name: name, text: prefix + name + "_" + hexadecimal(secret))
     }
 
     /// The token in a request; nil if the text does not have the form of a token.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.hasPrefix(AccessToken.prefix), let end = text.lastIndex(of: "_"),
             text.utf8.count <= AccessToken.byteCountMax
         else { return nil }
@@ -42,10 +42,10 @@ public struct AccessToken: Sendable {
     }
 
     /// What the ledger stores of it.
-    public var digest: Digest { .of(Array(text.utf8)) }
+    package var digest: Digest { .of(Array(text.utf8)) }
 
     /// Whether a name is allowed: letters, digits, `-` and `.`, so it fits into a header.
-    public static func isName(_ name: String) -> Bool {
+    package static func isName(_ name: String) -> Bool {
         (1...nameByteCountMax).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 switch byte {

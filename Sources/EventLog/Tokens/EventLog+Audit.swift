@@ -1,23 +1,23 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// That a service was asked about a customer, an event or an upload.
-public struct AuditEntry: Hashable, Sendable {
+package struct AuditEntry: Hashable, Sendable {
     /// When the request was accepted, on the service's clock.
-    public let askedAt: Instant
+    package let askedAt: Instant
     /// The id of the request in the log of the service.
-    public let requestId: String
+    package let requestId: String
     /// The name of the token.
-    public let token: String
+    package let token: String
     /// The address of the client; nil if it is not known.
-    public let address: String?
+    package let address: String?
     /// What was asked.
-    public let question: String
+    package let question: String
     /// The id that was asked about.
-    public let subject: String
+    package let subject: String
 
     /// An entry.
-    public init(
+    package init(
         askedAt: Instant,
         requestId: String,
         token: String,
@@ -41,7 +41,7 @@ extension EventLog {
     ///   - entry: Who, and about whom.
     ///   - days: For how long it is kept, at least 1.
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
-    public func record(_ entry: AuditEntry, days: Int) async throws(EventLogError) {
+    package func record(_ entry: AuditEntry, days: Int) async throws(EventLogError) {
         try await writing(
             "keep who asked",
             """
@@ -61,7 +61,7 @@ extension EventLog {
     /// Removes the stored entries whose time is over.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
-    public func forgetAudits() async throws(EventLogError) {
+    package func forgetAudits() async throws(EventLogError) {
         try await writing("remove old entries of the audit", "SELECT ledger.forget_audits()", [])
     }
 }

@@ -1,22 +1,22 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// A token as stored in the ledger: everything except its text.
-public struct TokenRecord: Hashable, Sendable {
+package struct TokenRecord: Hashable, Sendable {
     /// Its name, which is never reused.
-    public let name: String
+    package let name: String
     /// What its bearer may do.
-    public let roles: Set<TokenRole>
+    package let roles: Set<TokenRole>
     /// When it was created, on the server's clock.
-    public let createdAt: Instant
+    package let createdAt: Instant
     /// When it was last used, to within a minute; nil if it never was.
-    public let lastUsedAt: Instant?
+    package let lastUsedAt: Instant?
     /// When it was revoked; nil if it was not.
-    public let revokedAt: Instant?
+    package let revokedAt: Instant?
     /// From when on it is refused; nil for never.
-    public let expiresAt: Instant?
+    package let expiresAt: Instant?
     /// The most requests that one service answers in a minute; nil for any number.
-    public let requestsPerMinute: Int?
+    package let requestsPerMinute: Int?
 }
 
 extension EventLog {
@@ -33,7 +33,7 @@ extension EventLog {
     ///     number.
     /// - Returns: Whether it was stored; false if the name was used before.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`.
-    public func add(
+    package func add(
         _ token: AccessToken,
         _ roles: Set<TokenRole>,
         lifetime: Int64? = nil,
@@ -61,7 +61,7 @@ extension EventLog {
     ///
     /// - Returns: Whether a token with that name exists.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`.
-    public func revokeToken(named name: String) async throws(EventLogError) -> Bool {
+    package func revokeToken(named name: String) async throws(EventLogError) -> Bool {
         let sql = """
             UPDATE operation.token SET revoked_at = coalesce(revoked_at, clock_timestamp())
             WHERE name = $1 RETURNING name
@@ -72,7 +72,7 @@ extension EventLog {
     }
 
     /// All tokens, by name.
-    public func tokens() async throws(EventLogError) -> [TokenRecord] {
+    package func tokens() async throws(EventLogError) -> [TokenRecord] {
         let sql = """
             SELECT name, roles, created_at, last_used_at, revoked_at, expires_at,
                 requests_per_minute

@@ -1,5 +1,5 @@
 /// What the bearer of a token may do over HTTP.
-public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
+package enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
     /// Submit transactions and receipts, and request a refresh of a customer from Apple, whose
     /// answer shows the customer's access.
     case ingest

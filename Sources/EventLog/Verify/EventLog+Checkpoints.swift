@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 extension EventLog {
@@ -9,7 +9,7 @@ extension EventLog {
     /// - Returns: The checkpoint, dated by the clock that stamps commits: the database server's. All
     ///   its heads were committed by then.
     /// - Throws: `databaseUnavailable`; `malformedLog` if the heads are not those of a ledger.
-    public func checkpoint() async throws(EventLogError) -> Checkpoint {
+    package func checkpoint() async throws(EventLogError) -> Checkpoint {
         let (identity, clock) = (identity, making.clock)
         return try await reading("take a checkpoint") { session in
             let rows = try await session.atomically(.readOnlySnapshot) { session in
@@ -46,7 +46,7 @@ extension EventLog {
     ///
     /// - Throws: `permissionDenied` for a role that may only read; `databaseUnavailable`, also on a
     ///   standby.
-    public func record(_ signed: SignedCheckpoint) async throws(EventLogError) {
+    package func record(_ signed: SignedCheckpoint) async throws(EventLogError) {
         let body = signed.checkpoint.canonicalBytes
         let digest = Digest.of(body)
         try await writing(

@@ -12,7 +12,7 @@ extension EventLog {
     ///   - progress: Called with the number of events verified so far, from any thread.
     /// - Returns: What matched, and the first mismatch of each lane.
     /// - Throws: `databaseUnavailable`; a mismatch is a result, not an error.
-    public func verify(
+    package func verify(
         _ options: VerificationOptions = VerificationOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(EventLogError) -> VerificationReport {

@@ -1,20 +1,20 @@
-public import Events
+package import Events
 
 /// What a verification compares, and how much of the log it reads.
-public struct VerificationOptions: Sendable {
+package struct VerificationOptions: Sendable {
     /// Heads recorded earlier, which the log must still contain.
-    public var kept: [KeptHeads] = []
+    package var kept: [KeptHeads] = []
     /// Start after this checkpoint and read only later commits; nil for the whole log.
-    public var since: Checkpoint?
+    package var since: Checkpoint?
     /// Keys whose signature makes a row of `ledger.checkpoint` as good as a copy stored outside.
-    public var publicKeys: Set<CheckpointPublicKey> = []
+    package var publicKeys: Set<CheckpointPublicKey> = []
     /// Ranges of commits verified at once, each on a connection; nil for as many as the log has
     /// connections for reading, which is also the most.
-    public var jobs: Int?
+    package var jobs: Int?
     /// Events and payloads of a range: about a second's work, so the cores finish at about the same
     /// time.
     var rangeRowsMax = 16_384
 
     /// The whole log, compared only with itself.
-    public init() {}
+    package init() {}
 }

@@ -1,49 +1,49 @@
-public import Events
+package import Events
 
 /// The result of `verify`.
-public struct VerificationReport: Sendable {
+package struct VerificationReport: Sendable {
     /// Number of events whose digest was computed.
-    public internal(set) var events: Int64 = 0
+    package internal(set) var events: Int64 = 0
     /// Number of events with an erased part: the remaining parts were proven, and the chain proves
     /// that the erased parts existed.
-    public internal(set) var erasedEvents: Int64 = 0
+    package internal(set) var erasedEvents: Int64 = 0
     /// Number of commits that match.
-    public internal(set) var commits: Int64 = 0
+    package internal(set) var commits: Int64 = 0
     /// The newest matching commit of every lane with commits.
-    public internal(set) var heads: [Head] = []
+    package internal(set) var heads: [Head] = []
     /// The first mismatch of each lane, by lane.
-    public internal(set) var mismatches: [Mismatch] = []
+    package internal(set) var mismatches: [Mismatch] = []
     /// The checkpoint after which the verification began; nil if it began with the first commit.
-    public internal(set) var since: Checkpoint?
+    package internal(set) var since: Checkpoint?
     /// The comparison of recorded heads with the log, in the order in which they were given.
-    public internal(set) var kept: [KeptHeadsResult] = []
+    package internal(set) var kept: [KeptHeadsResult] = []
     /// What the recorded heads prove, lane by lane.
-    public internal(set) var evidence: [LaneEvidence] = []
+    package internal(set) var evidence: [LaneEvidence] = []
     /// Rows of `ledger.checkpoint` that were compared.
-    public internal(set) var storedCheckpoints: Int64 = 0
+    package internal(set) var storedCheckpoints: Int64 = 0
     /// The most rows that `passedOver` names.
-    public static let passedOverMax = 100
+    package static let passedOverMax = 100
     /// Those among them that are not checkpoints, or that contradict the log or are dated later than
     /// the server's clock and are not signed by a given key, by name: anyone who may insert them may
     /// have forged them, so they decide nothing.
-    public internal(set) var passedOver: [String] = []
+    package internal(set) var passedOver: [String] = []
     /// Those among them that are signed by a given key.
-    public internal(set) var storedCheckpointsOfKnownKeys: Int64 = 0
+    package internal(set) var storedCheckpointsOfKnownKeys: Int64 = 0
 
     /// The first mismatch; nil if everything matches.
-    public var firstMismatch: Mismatch? {
+    package var firstMismatch: Mismatch? {
         mismatches.first ?? kept.lazy.filter(\.isOfOtherLedger).compactMap(\.mismatch).first
             ?? evidence.lazy.compactMap(\.mismatch).first
     }
 
     /// Whether the log matches what was committed, as far as it was verified.
-    public var isOK: Bool { firstMismatch == nil }
+    package var isOK: Bool { firstMismatch == nil }
 
     /// Whether heads stored outside cover the newest verified commit of every lane.
     ///
     /// If they do not, someone with superuser rights may have rewritten the commits after them,
     /// with digests that match.
-    public var isRewriteExcluded: Bool {
+    package var isRewriteExcluded: Bool {
         let proven = Dictionary(
             evidence.compactMap { lane in lane.proven.map { (lane.lane, $0.commit) } }
         ) { $1 }
@@ -56,18 +56,18 @@ public struct VerificationReport: Sendable {
 
     /// The head of a lane: stored outside the database, it lets `verify` prove later that this log
     /// is a continuation and not a restored or forked one.
-    public struct Head: Codable, Hashable, Sendable {
+    package struct Head: Codable, Hashable, Sendable {
         /// The lane.
-        public let lane: Int
+        package let lane: Int
         /// Offset of its newest event.
-        public let offset: Int64
+        package let offset: Int64
         /// Number of its newest commit.
-        public let commit: Int64
+        package let commit: Int64
         /// Digest of that commit.
-        public let digest: Digest
+        package let digest: Digest
 
         /// A head, as printed by an earlier verification.
-        public init(lane: Int, offset: Int64, commit: Int64, digest: Digest) {
+        package init(lane: Int, offset: Int64, commit: Int64, digest: Digest) {
             self.lane = lane
             self.offset = offset
             self.commit = commit
@@ -95,15 +95,15 @@ public struct VerificationReport: Sendable {
     }
 
     /// The first commit that was changed.
-    public struct Mismatch: Error, Codable, Hashable, Sendable {
+    package struct Mismatch: Error, Codable, Hashable, Sendable {
         /// The lane.
-        public let lane: Int
+        package let lane: Int
         /// The commit.
-        public let commit: Int64
+        package let commit: Int64
         /// The event, if one can be named.
-        public let offset: Int64?
+        package let offset: Int64?
         /// What was expected and what was found.
-        public let reason: String
+        package let reason: String
 
         init(lane: Int, commit: Int64, offset: Int64? = nil, reason: String) {
             (self.lane, self.commit, self.offset, self.reason) = (lane, commit, offset, reason)

@@ -22,7 +22,7 @@ extension String {
 
 extension FieldValue {
     /// Texts are equal when their UTF-8 is, whatever Unicode holds equivalent.
-    public static func == (left: FieldValue, right: FieldValue) -> Bool {
+    package static func == (left: FieldValue, right: FieldValue) -> Bool {
         switch (left, right) {
         case (.text(let first), .text(let second)): areSameBytes(first, second)
         case (.integer(let first), .integer(let second)): first == second
@@ -59,7 +59,7 @@ extension StreamID {
 
 extension Subject {
     /// Equal when every part is; names when their UTF-8 is.
-    public static func == (left: Subject, right: Subject) -> Bool {
+    package static func == (left: Subject, right: Subject) -> Bool {
         left.purchaseDate == right.purchaseDate && left.expiresDate == right.expiresDate
             && left.kind == right.kind && areSameBytes(left.name, right.name)
             && left.stream == right.stream
@@ -68,7 +68,7 @@ extension Subject {
 
 extension Confirmation {
     /// Equal when every part is; transaction ids when their UTF-8 is.
-    public static func == (left: Confirmation, right: Confirmation) -> Bool {
+    package static func == (left: Confirmation, right: Confirmation) -> Bool {
         left.position == right.position && left.asOf == right.asOf && left.fields == right.fields
             && left.evidence == right.evidence
             && areSameBytes(left.transactionId, right.transactionId)

@@ -3,29 +3,29 @@
 ///
 /// Kept outside the database, a checkpoint proves later that the log still contains these commits
 /// and everything that their digests cover. A lane without commits has no head.
-public struct Checkpoint: Hashable, Sendable {
+package struct Checkpoint: Hashable, Sendable {
     /// The ledger, its number of lanes and the format with which its chains start.
-    public let identity: LedgerIdentity
+    package let identity: LedgerIdentity
     /// When it was taken, on the database server's clock.
-    public let takenAt: Instant
+    package let takenAt: Instant
     /// The newest commit of each lane that has one, by lane.
-    public let heads: [Head]
+    package let heads: [Head]
 
     /// The newest commit of a lane.
-    public struct Head: Codable, Hashable, Sendable {
+    package struct Head: Codable, Hashable, Sendable {
         /// The lane.
-        public let lane: Int
+        package let lane: Int
         /// Number of the commit.
-        public let commit: Int64
+        package let commit: Int64
         /// Offset of the newest event up to the commit; 0 if there is none.
-        public let offset: Int64
+        package let offset: Int64
         /// Number of the newest payload up to the commit.
-        public let evidence: Int64
+        package let evidence: Int64
         /// Digest of the commit, which covers all before it.
-        public let digest: Digest
+        package let digest: Digest
 
         /// The head of a lane, from its columns.
-        public init(lane: Int, commit: Int64, offset: Int64, evidence: Int64, digest: Digest) {
+        package init(lane: Int, commit: Int64, offset: Int64, evidence: Int64, digest: Digest) {
             self.lane = lane
             self.commit = commit
             self.offset = offset
@@ -36,7 +36,7 @@ public struct Checkpoint: Hashable, Sendable {
 
     /// A checkpoint; nil unless each head belongs to a different lane of the ledger, lanes ascend,
     /// and the numbers are possible.
-    public init?(identity: LedgerIdentity, takenAt: Instant, heads: [Head]) {
+    package init?(identity: LedgerIdentity, takenAt: Instant, heads: [Head]) {
         guard identity.ledgerId.count == Checkpoint.ledgerIdByteCount,
             zip(heads, heads.dropFirst()).allSatisfy({ $0.lane < $1.lane }),
             heads.allSatisfy({ head in
@@ -55,7 +55,7 @@ public struct Checkpoint: Hashable, Sendable {
 
 extension Checkpoint {
     /// The bytes that a signature covers, as specified in `schema/README.md`.
-    public var canonicalBytes: [UInt8] {
+    package var canonicalBytes: [UInt8] {
         var writer = ByteWriter()
         writer.prefixed(Checkpoint.domain)
         writer.raw(identity.ledgerId)
@@ -74,7 +74,7 @@ extension Checkpoint {
     }
 
     /// The checkpoint with exactly these canonical bytes; nil for anything else.
-    public init?(canonicalBytes bytes: [UInt8]) {
+    package init?(canonicalBytes bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.prefixed().map(Array.init) == Array(Checkpoint.domain.utf8),
             let ledgerId = reader.raw(Checkpoint.ledgerIdByteCount),

@@ -1,13 +1,13 @@
 internal import Crypto
 
 /// The public half of the key that signs checkpoints: a point of the curve P-256.
-public struct CheckpointPublicKey: Hashable, Sendable {
+package struct CheckpointPublicKey: Hashable, Sendable {
     /// Its SubjectPublicKeyInfo in DER.
-    public let der: [UInt8]
+    package let der: [UInt8]
 
     /// The key with this SubjectPublicKeyInfo; nil unless it is a P-256 key in the form that DER
     /// prescribes.
-    public init?(der: [UInt8]) {
+    package init?(der: [UInt8]) {
         do {
             let key = try P256.Signing.PublicKey(derRepresentation: der)
             // Refuse any other encoding of the key, so a key has exactly one fingerprint.
@@ -19,7 +19,7 @@ public struct CheckpointPublicKey: Hashable, Sendable {
     }
 
     /// The key in a PEM document (`BEGIN PUBLIC KEY`); nil for anything else.
-    public init?(pem: String) {
+    package init?(pem: String) {
         do {
             der = Array(try P256.Signing.PublicKey(pemRepresentation: pem).derRepresentation)
         } catch {
@@ -28,10 +28,10 @@ public struct CheckpointPublicKey: Hashable, Sendable {
     }
 
     /// Sixty-four hexadecimal digits that identify the key: the SHA-256 of `der`.
-    public var fingerprint: String { Digest.of(der).hex }
+    package var fingerprint: String { Digest.of(der).hex }
 
     /// The key as a PEM document.
-    public var pem: String {
+    package var pem: String {
         do {
             return try P256.Signing.PublicKey(derRepresentation: der).pemRepresentation + "\n"
         } catch {
@@ -52,11 +52,11 @@ public struct CheckpointPublicKey: Hashable, Sendable {
 }
 
 /// The private key that signs checkpoints; it is never printed.
-public struct CheckpointPrivateKey: Sendable {
+package struct CheckpointPrivateKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     /// The key in a PEM document (PKCS #8 or SEC 1, not encrypted); nil unless it is a P-256 key.
-    public init?(pem: String) {
+    package init?(pem: String) {
         do {
             key = try P256.Signing.PrivateKey(
                 pemRepresentation: CheckpointPrivateKey.block(of: pem)
@@ -67,7 +67,7 @@ public struct CheckpointPrivateKey: Sendable {
     }
 
     /// Its public half.
-    public var publicKey: CheckpointPublicKey {
+    package var publicKey: CheckpointPublicKey {
         guard let key = CheckpointPublicKey(der: Array(key.publicKey.derRepresentation)) else {
             preconditionFailure("the public half of a key is a key")
         }
@@ -94,8 +94,8 @@ public struct CheckpointPrivateKey: Sendable {
 
 extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The fingerprint of the public half.
-    public var description: String { "the private key of \(publicKey.fingerprint)" }
+    package var description: String { "the private key of \(publicKey.fingerprint)" }
 
     /// Hides the key from reflection, so printing or dumping it reveals nothing.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,28 +1,28 @@
 internal import Crypto
 
 /// One append to one lane: a link of the lane's chain of digests.
-public struct Commit: Codable, Hashable, Sendable {
+package struct Commit: Codable, Hashable, Sendable {
     /// The lane.
-    public let lane: Int
+    package let lane: Int
     /// From 1, without holes.
-    public let number: Int64
+    package let number: Int64
     /// Offset of its first event; the next free offset if the commit has only confirmations.
-    public let firstOffset: Int64
+    package let firstOffset: Int64
     /// Number of events.
-    public let count: Int
+    package let count: Int
     /// Number of its first payload; payloads of a lane are numbered from 1, without holes.
-    public let firstEvidence: Int64
+    package let firstEvidence: Int64
     /// Number of payloads.
-    public let evidence: Int
+    package let evidence: Int
     /// Number of confirmations.
-    public let confirmations: Int
+    package let confirmations: Int
     /// When it was committed, on the server's clock, in whole milliseconds.
-    public let committedAt: Instant
+    package let committedAt: Instant
     /// Version of the canonical bytes of the commit and of everything in it.
-    public let format: Int
+    package let format: Int
 
     /// A commit's own columns, without its digest.
-    public init(
+    package init(
         lane: Int,
         number: Int64,
         firstOffset: Int64,
@@ -46,10 +46,10 @@ public struct Commit: Codable, Hashable, Sendable {
 
     /// Offset of its last event, or of the last event before it if it has none; `Int64.max` if a
     /// tampered row exceeds all numbers.
-    public var lastOffset: Int64 { Commit.last(of: firstOffset, count) }
+    package var lastOffset: Int64 { Commit.last(of: firstOffset, count) }
 
     /// Number of its last payload; `Int64.max` as in `lastOffset`.
-    public var lastEvidence: Int64 { Commit.last(of: firstEvidence, evidence) }
+    package var lastEvidence: Int64 { Commit.last(of: firstEvidence, evidence) }
 
     private static func last(of first: Int64, _ count: Int) -> Int64 {
         let (next, isTooLarge) = first.addingReportingOverflow(Int64(count))
@@ -62,11 +62,11 @@ public struct Commit: Codable, Hashable, Sendable {
 ///
 /// Covers the previous digest, the commit's columns, then each event's digest by offset and each
 /// confirmation row in the order of `ConfirmationRow.precedes`. Written down in `schema/README.md`.
-public struct CommitHasher {
+package struct CommitHasher {
     private var hasher = SHA256()
 
     /// Starts the digest of a commit that follows the one with digest `previous`.
-    public init(after previous: Digest, commit: Commit) {
+    package init(after previous: Digest, commit: Commit) {
         var writer = ByteWriter()
         writer.prefixed("subledger/commit")
         writer.raw(previous.bytes)
@@ -83,7 +83,7 @@ public struct CommitHasher {
     }
 
     /// Adds the digest of the next event or confirmation.
-    public mutating func update(_ digest: Digest) {
+    package mutating func update(_ digest: Digest) {
         withUnsafeBytes(of: digest) { hasher.update(bufferPointer: $0) }
     }
 
@@ -92,7 +92,7 @@ public struct CommitHasher {
     }
 
     /// The commit's digest.
-    public func digest() -> Digest {
+    package func digest() -> Digest {
         guard let digest = Digest(bytes: hasher.finalize()) else {
             preconditionFailure("a SHA-256 digest has \(Digest.byteCount) bytes")
         }
@@ -101,26 +101,26 @@ public struct CommitHasher {
 }
 
 /// The immutable properties of a ledger, from which every lane's chain starts.
-public struct LedgerIdentity: Hashable, Sendable {
+package struct LedgerIdentity: Hashable, Sendable {
     /// Sixteen bytes that identify this ledger.
-    public let ledgerId: [UInt8]
+    package let ledgerId: [UInt8]
     /// Number of lanes.
-    public let lanes: LaneCount
+    package let lanes: LaneCount
     /// Version of the canonical bytes with which its chains start.
-    public let formatVersion: Int
+    package let formatVersion: Int
 
     /// Version of the canonical bytes that this program writes, for new ledgers and for commits.
-    public static let format = 2
+    package static let format = 2
 
     /// The identity of a ledger.
-    public init(ledgerId: [UInt8], lanes: LaneCount, formatVersion: Int = format) {
+    package init(ledgerId: [UInt8], lanes: LaneCount, formatVersion: Int = format) {
         self.ledgerId = ledgerId
         self.lanes = lanes
         self.formatVersion = formatVersion
     }
 
     /// The digest before the first commit of a lane.
-    public func genesis(lane: Int) -> Digest {
+    package func genesis(lane: Int) -> Digest {
         var writer = ByteWriter()
         writer.prefixed("subledger/genesis")
         writer.raw(ledgerId)

@@ -12,25 +12,25 @@ internal import Darwin
 /// Without the salt, the covered bytes cannot be guessed from a commitment. A part of a row can
 /// therefore be removed together with its salt, and the digest of the row, which covers the
 /// commitments to all parts, still proves the rest.
-public struct Salt: Hashable, Sendable {
+package struct Salt: Hashable, Sendable {
     private let words: (UInt64, UInt64)
 
     /// Number of bytes in a salt.
-    public static let byteCount = 16
+    package static let byteCount = 16
 
     /// The salt with exactly these bytes; nil unless there are sixteen.
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == Salt.byteCount else { return nil }
         words = bytes.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64).self) }
     }
 
     /// A random salt, from the system's cryptographically secure generator.
-    public static func random() -> Salt { reserve.withLock { $0.next() } }
+    package static func random() -> Salt { reserve.withLock { $0.next() } }
 
     private static let reserve = Mutex(Reserve())
 
     /// A salt from this generator; for tests that must be repeatable.
-    public static func random(using generator: inout some RandomNumberGenerator) -> Salt {
+    package static func random(using generator: inout some RandomNumberGenerator) -> Salt {
         Salt(words: (generator.next(), generator.next()))
     }
 
@@ -44,13 +44,13 @@ public struct Salt: Hashable, Sendable {
     }
 
     /// Its sixteen bytes.
-    public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+    package var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
     /// Whether all bytes are equal.
-    public static func == (left: Salt, right: Salt) -> Bool { left.words == right.words }
+    package static func == (left: Salt, right: Salt) -> Bool { left.words == right.words }
 
     /// Hashes the first eight bytes: they are random, so they suffice.
-    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
 extension Digest {
@@ -74,7 +74,7 @@ extension Digest {
 /// After an erasure it holds, for each part in turn, either the sixteen bytes of the part's salt or
 /// the thirty-two of the commitment to it: 64 bytes if the evidence was removed, 80 if the person
 /// was removed too, 96 if everything was. Specified in `schema/README.md`.
-public struct CommitmentKeys: Hashable, Sendable {
+package struct CommitmentKeys: Hashable, Sendable {
     private let purchase: Key
     private let person: Key
     private let evidence: Key
@@ -99,7 +99,7 @@ public struct CommitmentKeys: Hashable, Sendable {
     }
 
     /// The keys that are derived from a row's salt.
-    public init(_ salt: Salt) {
+    package init(_ salt: Salt) {
         let salts = Commitments.salts(of: salt)
         purchase = .salt(salts.purchase)
         person = .salt(salts.person)
@@ -107,7 +107,7 @@ public struct CommitmentKeys: Hashable, Sendable {
     }
 
     /// The keys stored in a row; nil unless their length is that of a salt or left by an erasure.
-    public init?(stored bytes: [UInt8]) {
+    package init?(stored bytes: [UInt8]) {
         if let salt = Salt(bytes: bytes) {
             self = CommitmentKeys(salt)
             return
@@ -137,7 +137,7 @@ public struct CommitmentKeys: Hashable, Sendable {
     }
 
     /// What was erased from a row whose stored keys have that many bytes; nil if no row has.
-    public static func erased(inStored byteCount: Int) -> ErasedParts? {
+    package static func erased(inStored byteCount: Int) -> ErasedParts? {
         switch byteCount {
         case 16: .nothing
         case 64: .payload
@@ -148,10 +148,10 @@ public struct CommitmentKeys: Hashable, Sendable {
     }
 
     /// The three keys as a row holds them after an erasure: salts of 16 bytes, commitments of 32.
-    public var stored: [UInt8] { purchase.bytes + person.bytes + evidence.bytes }
+    package var stored: [UInt8] { purchase.bytes + person.bytes + evidence.bytes }
 
     /// The bytes to store once these parts are erased; `commitments` are those of the row before.
-    public func stored(without parts: ErasedParts, _ commitments: Commitments) -> [UInt8] {
+    package func stored(without parts: ErasedParts, _ commitments: Commitments) -> [UInt8] {
         (parts >= .everything ? commitments.purchase.bytes : purchase.bytes)
             + (parts >= .person ? commitments.person.bytes : person.bytes)
             + (parts >= .payload ? commitments.evidence.bytes : evidence.bytes)
@@ -173,13 +173,13 @@ public struct CommitmentKeys: Hashable, Sendable {
 ///
 /// Each is the SHA-256 of its own salt and its part; the row's digest covers the three. Specified
 /// in `schema/README.md`.
-public struct Commitments: Hashable, Sendable {
+package struct Commitments: Hashable, Sendable {
     /// Stream, key, as-of and what was bought; for a confirmation, everything that it repeats.
-    public let purchase: Digest
+    package let purchase: Digest
     /// What identifies a person; empty for a confirmation.
-    public let person: Digest
+    package let person: Digest
     /// The records of the payloads that prove it.
-    public let evidence: Digest
+    package let evidence: Digest
 
     /// The commitments to these parts.
     ///
@@ -218,7 +218,7 @@ public struct Commitments: Hashable, Sendable {
     }
 
     /// The digest of the row, which its commit covers.
-    public var digest: Digest {
+    package var digest: Digest {
         var writer = ByteWriter()
         writer.prefixed("subledger/row")
         writer.raw(purchase.bytes)
@@ -237,7 +237,7 @@ extension Event {
     ///   - store: The word of the store; empty for Apple's App Store.
     ///   - isLate: Whether the stream was confirmed as of a later time when the event arrived.
     /// - Returns: The three commitments that the digest of its row covers.
-    public func commitments(
+    package func commitments(
         keys: CommitmentKeys,
         evidence record: Digest,
         store: String = "",
@@ -272,7 +272,7 @@ extension Event {
 
 extension ConfirmationRow {
     /// The commitments to the row's parts; `records` are those of its payloads, by their numbers.
-    public func commitments(
+    package func commitments(
         lane: Int,
         keys: CommitmentKeys,
         evidence records: [Digest]
@@ -293,7 +293,7 @@ extension ConfirmationRow {
 
 extension Evidence {
     /// The digest of what the log states about a payload: its address and how it was verified.
-    public var recordDigest: Digest {
+    package var recordDigest: Digest {
         Evidence.recordDigest(
             payload: digest,
             receivedAt: receivedAt,
@@ -307,7 +307,7 @@ extension Evidence {
     }
 
     /// The same from the stored columns.
-    public static func recordDigest(
+    package static func recordDigest(
         payload: Digest,
         receivedAt: Instant,
         kind: String,

@@ -4,24 +4,24 @@
 /// A poll of an unchanged subscription repeats all that is known of it, so a repetition must take
 /// only a few bytes: it is stored as differences from the one before, and its fields as the index
 /// of a set that the row holds once. Specified in `schema/README.md`.
-public struct ConfirmationRow: Hashable, Sendable {
+package struct ConfirmationRow: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// The earliest as-of in it.
-    public let asOf: Instant
+    package let asOf: Instant
     /// The lowest number of the payloads that prove it.
-    public let evidence: Int64
+    package let evidence: Int64
     /// What is repeated, encoded.
-    public let repetitions: [UInt8]
+    package let repetitions: [UInt8]
     /// The transaction ids that were new for known purchases, each once.
-    public let transactionIds: [String]
+    package let transactionIds: [String]
 
     /// The most that the latest as-of of a row may lie after its earliest: one poll is signed
     /// within seconds, and a look-up by instant need not search further back.
-    public static let spanMillisecondsMax: Int64 = 60_000
+    package static let spanMillisecondsMax: Int64 = 60_000
 
     /// A row as the log holds it.
-    public init(
+    package init(
         stream: StreamID,
         asOf: Instant,
         evidence: Int64,
@@ -36,7 +36,7 @@ public struct ConfirmationRow: Hashable, Sendable {
     }
 
     /// The numbers of the payloads that prove it, ascending; empty if the row cannot be read.
-    public var evidenceNumbers: [Int64] {
+    package var evidenceNumbers: [Int64] {
         var numbers: [Int64] = []
         for confirmation in confirmations(lane: .only) ?? []
         where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
@@ -44,8 +44,10 @@ public struct ConfirmationRow: Hashable, Sendable {
     }
 
     /// The rows for the repetitions of one stream in a commit; empty if there are none.
-    public static func rows(of confirmations: [Confirmation], stream: StreamID) -> [ConfirmationRow]
-    {
+    package static func rows(
+        of confirmations: [Confirmation],
+        stream: StreamID
+    ) -> [ConfirmationRow] {
         var rows: [ConfirmationRow] = []
         var pending: [Confirmation] = []
         for confirmation in confirmations.sorted(by: { $0.asOf < $1.asOf }) {
@@ -106,7 +108,7 @@ public struct ConfirmationRow: Hashable, Sendable {
     ///
     /// Ignores fields whose tags this program cannot hold. One that is written several times is read
     /// once: it says nothing more.
-    public func confirmations(lane: Lane) -> [Confirmation]? {
+    package func confirmations(lane: Lane) -> [Confirmation]? {
         var reader = ByteReader(repetitions[...])
         guard let maskCount = reader.wideLEB128(), maskCount <= UInt64(repetitions.count) else {
             return nil
@@ -147,7 +149,7 @@ public struct ConfirmationRow: Hashable, Sendable {
 
 extension ConfirmationRow {
     /// The order of a commit's rows in its digest: by environment, id, as-of.
-    public func precedes(_ other: ConfirmationRow) -> Bool {
+    package func precedes(_ other: ConfirmationRow) -> Bool {
         stream == other.stream ? asOf < other.asOf : stream < other.stream
     }
 }

@@ -1,12 +1,12 @@
 internal import Crypto
 
 /// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
-public struct Digest: Hashable, Sendable {
+package struct Digest: Hashable, Sendable {
     // Stored inline, because events come by the million.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Thirty-two bytes.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         withUnsafeBytes(of: words) { Array($0) }
     }
 
@@ -16,30 +16,30 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// Number of bytes in a digest.
-    public static let byteCount = 32
+    package static let byteCount = 32
 
     /// Thirty-two zero bytes, which a column holds in place of a digest that does not exist.
-    public static let zero = Digest(words: (0, 0, 0, 0))
+    package static let zero = Digest(words: (0, 0, 0, 0))
 
     private init(words: (UInt64, UInt64, UInt64, UInt64)) {
         self.words = words
     }
 
     /// The digest with exactly these bytes; nil unless there are thirty-two.
-    public init?(bytes: UnsafeRawBufferPointer) {
+    package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Digest.byteCount else { return nil }
         words = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
     }
 
     /// The digest with exactly these bytes; nil unless there are thirty-two.
-    public init?(bytes: some Sequence<UInt8>) {
+    package init?(bytes: some Sequence<UInt8>) {
         let digest = Array(bytes).withUnsafeBytes { Digest(bytes: $0) }
         guard let digest else { return nil }
         self = digest
     }
 
     /// The digest that sixty-four hexadecimal digits name; nil for anything else.
-    public init?(hex: String) {
+    package init?(hex: String) {
         let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == hex.utf8.count, digits.count == Digest.byteCount * 2 else {
             return nil
@@ -52,7 +52,7 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// The SHA-256 of some bytes.
-    public static func of(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { of($0) } }
+    package static func of(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { of($0) } }
 
     /// The SHA-256 of some bytes.
     package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
@@ -65,28 +65,28 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// Sixty-four lower-case hexadecimal digits.
-    public var hex: String { hexadecimal(bytes) }
+    package var hex: String { hexadecimal(bytes) }
 }
 
 extension Digest {
     /// Whether all bytes are equal.
-    public static func == (left: Digest, right: Digest) -> Bool {
+    package static func == (left: Digest, right: Digest) -> Bool {
         left.words == right.words
     }
 
     /// Hashes the first eight bytes, which are as good as all.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
     }
 }
 
 extension Digest: CustomStringConvertible {
     /// The same as `hex`.
-    public var description: String { hex }
+    package var description: String { hex }
 }
 
 /// Lower-case hexadecimal digits, two per byte.
-public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     for byte in bytes {
@@ -119,7 +119,7 @@ package struct RunningDigest {
 
 extension Digest: Codable {
     /// Reads sixty-four hexadecimal digits.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let digest = Digest(hex: try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
@@ -131,7 +131,7 @@ extension Digest: Codable {
     }
 
     /// Writes sixty-four hexadecimal digits.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(hex)
     }

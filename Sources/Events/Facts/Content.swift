@@ -3,7 +3,7 @@
 /// It decides what silence means: a signed transaction without `revocationDate` says *not
 /// revoked*, a format that cannot carry the field says nothing. The raw value is part of canonical
 /// bytes: never reused, never renumbered.
-public enum Format: UInt8, CaseIterable, Sendable {
+package enum Format: UInt8, CaseIterable, Sendable {
     /// A JWS transaction (Apple's data: transactions).
     case signedTransaction = 1
     /// JWS renewal info (Apple's data: renewal info).
@@ -37,7 +37,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
     ///
     /// The other fields were added to the format later or are only informative, so their absence
     /// says nothing (a payload of 2021 has no price, which does not make the purchase free).
-    public var denies: FieldSet {
+    package var denies: FieldSet {
         switch self {
         case .signedTransaction: Format.transactionDenials
         case .signedRenewalInfo: Format.renewalDenials
@@ -52,7 +52,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
 
     /// Whether statements of this form never carry the date on which they were made: their as-of is
     /// then a lower bound, the latest date of anything that had happened by then.
-    public var isUndated: Bool {
+    package var isUndated: Bool {
         switch self {
         case .singleTransaction, .topLevelRenewalInfo, .statusUpdateNotification: true
         default: false
@@ -95,22 +95,22 @@ public enum Format: UInt8, CaseIterable, Sendable {
 /// It is stored in its canonical form: the bytes that the log stores and digests are kept as they
 /// are, and a field is found by scanning them. A fold that needs a few fields of many events
 /// decodes no others.
-public struct Content: Hashable, Sendable {
+package struct Content: Hashable, Sendable {
     /// The kind of statement.
-    public let format: Format
+    package let format: Format
     /// The canonical form: version, format, then tag, LEB128 length and value of each field, by
     /// ascending tag.
     ///
     /// Written down in `schema/README.md`; stored as it is in `event.content`.
-    public private(set) var canonicalBytes: [UInt8]
+    package private(set) var canonicalBytes: [UInt8]
     /// The fields that the statement carries, without those that it denies by their absence.
-    public private(set) var carried: FieldSet
+    package private(set) var carried: FieldSet
 
     /// Longest canonical form of a content, in bytes: far longer than any real one, but harmless.
-    public static let byteCountMax = 65_536
+    package static let byteCountMax = 65_536
 
     /// Version of the canonical form, its first byte.
-    public static let canonicalVersion: UInt8 = 1
+    package static let canonicalVersion: UInt8 = 1
 
     private static let headerByteCount = 2
 
@@ -119,7 +119,7 @@ public struct Content: Hashable, Sendable {
     private static let usualFieldByteCount = 16
 
     /// A content that carries nothing yet.
-    public init(format: Format) {
+    package init(format: Format) {
         self.format = format
         canonicalBytes = [Content.canonicalVersion, format.rawValue]
         carried = []
@@ -140,7 +140,7 @@ public struct Content: Hashable, Sendable {
     /// Takes canonical bytes; nil unless they have the form that programs of this version write.
     ///
     /// Fields with tags of later versions are kept and stay part of the content.
-    public init?(canonicalBytes: [UInt8]) {
+    package init?(canonicalBytes: [UInt8]) {
         guard canonicalBytes.count >= Content.headerByteCount,
             canonicalBytes[0] == Content.canonicalVersion,
             let format = Format(rawValue: canonicalBytes[1]),
@@ -155,7 +155,7 @@ public struct Content: Hashable, Sendable {
     ///
     /// Setting nil removes the field. The value must be of the field's type. Setting `extra` sets
     /// `keptAside` as well.
-    public subscript(field: Field) -> FieldValue? {
+    package subscript(field: Field) -> FieldValue? {
         get {
             guard carried.contains(field) else { return nil }
             return canonicalBytes.withUnsafeBufferPointer { bytes in
@@ -184,17 +184,17 @@ public struct Content: Hashable, Sendable {
     }
 
     /// The state of a field that it asserts: a value, or that there is none.
-    public func state(of field: Field) -> Knowledge.State {
+    package func state(of field: Field) -> Knowledge.State {
         self[field].map(Knowledge.State.value) ?? .none
     }
 
     /// The text of a field; nil if there is none.
-    public func text(_ field: Field) -> String? {
+    package func text(_ field: Field) -> String? {
         if case .text(let text)? = self[field] { text } else { nil }
     }
 
     /// Whether a field carries exactly this text; compares bytes without creating a `String`.
-    public func carries(_ field: Field, _ text: String) -> Bool {
+    package func carries(_ field: Field, _ text: String) -> Bool {
         guard carried.contains(field), field.valueType == .text else { return false }
         return canonicalBytes.withUnsafeBufferPointer { bytes in
             guard let place = FieldPlace(of: field, in: bytes) else { return false }
@@ -204,23 +204,23 @@ public struct Content: Hashable, Sendable {
     }
 
     /// The integer of a field; nil if there is none.
-    public func integer(_ field: Field) -> Int64? {
+    package func integer(_ field: Field) -> Int64? {
         if case .integer(let number)? = self[field] { number } else { nil }
     }
 
     /// The instant of a field; nil if there is none.
-    public func instant(_ field: Field) -> Instant? {
+    package func instant(_ field: Field) -> Instant? {
         if case .instant(let instant)? = self[field] { instant } else { nil }
     }
 
     /// The flag of a field; nil if there is none.
-    public func boolean(_ field: Field) -> Bool? {
+    package func boolean(_ field: Field) -> Bool? {
         if case .boolean(let flag)? = self[field] { flag } else { nil }
     }
 
     /// The meaningful fields for which the content asserts something: a value, or that there is
     /// none.
-    public var asserted: FieldSet {
+    package var asserted: FieldSet {
         var denied = format.denies
         if let kept = integer(.keptAside) {
             denied.subtract(FieldSet(rawValue: UInt64(bitPattern: kept)))
@@ -231,15 +231,15 @@ public struct Content: Hashable, Sendable {
 
 extension Content {
     /// A field with its value.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// Which property.
-        public let field: Field
+        package let field: Field
         /// Its value.
-        public let value: FieldValue
+        package let value: FieldValue
     }
 
     /// Fields and values, by ascending tag.
-    public var entries: [Entry] {
+    package var entries: [Entry] {
         Field.allCases.compactMap { field in
             self[field].map { Entry(field: field, value: $0) }
         }.sorted { $0.field.rawValue < $1.field.rawValue }
@@ -357,7 +357,7 @@ extension FieldValue {
 
 extension ByteWriter {
     /// Appends a number in unsigned LEB128.
-    public mutating func leb128(_ number: UInt64) {
+    package mutating func leb128(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {
             integer(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -369,7 +369,7 @@ extension ByteWriter {
 
 extension ByteReader {
     /// The next unsigned LEB128 number below 2^35, in its shortest form.
-    public mutating func leb128() -> Int? {
+    package mutating func leb128() -> Int? {
         var number: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 35, by: 7) {
             guard let byte = integer(UInt8.self) else { return nil }

@@ -1,6 +1,6 @@
 /// What an event is about: a purchase, a renewal preference, something that Apple reported, or a
 /// statement of the operator: who owns a subscription, or what the app sells.
-public enum Kind: String, CaseIterable, Sendable {
+package enum Kind: String, CaseIterable, Sendable {
     /// One transaction: a period, or a purchase that is not a subscription.
     case transaction
     /// A snapshot of what will happen at the next renewal.
@@ -75,7 +75,7 @@ public struct Fact: Hashable, Sendable {
     /// The app it was bought in; empty if the format does not name one.
     public let bundleId: String
     /// What it is about.
-    public let kind: Kind
+    package let kind: Kind
     /// Start of the period it is about, in whole seconds; the epoch if it is about none, as links
     /// are.
     public let purchaseDate: Instant
@@ -86,10 +86,10 @@ public struct Fact: Hashable, Sendable {
     /// statement names, on the operator's clock.
     public let asOf: Instant
     /// What it says.
-    public let content: Content
+    package let content: Content
 
     /// A fact; the dates of the key are floored to whole seconds (Apple's data: iOS 6 response).
-    public init(
+    package init(
         stream: StreamID,
         bundleId: String,
         kind: Kind,
@@ -113,7 +113,7 @@ public struct Fact: Hashable, Sendable {
     }
 
     /// What facts have in common if they are about the same thing.
-    public var subject: Subject {
+    package var subject: Subject {
         let name =
             switch kind {
             case .transaction: content.text(.productId) ?? ""
@@ -144,17 +144,17 @@ public struct Fact: Hashable, Sendable {
 /// For a transaction the name is the product (an upgrade can be bought in the second of a renewal,
 /// Apple's data: trap 40); for a notification it is the UUID or, in version 1, which has none, the
 /// type.
-public struct Subject: Hashable, Sendable {
+package struct Subject: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// What kind of statement.
-    public let kind: Kind
+    package let kind: Kind
     /// Start of the period.
-    public let purchaseDate: Instant
+    package let purchaseDate: Instant
     /// End of the period.
-    public let expiresDate: Instant
+    package let expiresDate: Instant
     /// Product or notification; empty for renewal snapshots and links.
-    public let name: String
+    package let name: String
 
     package init(
         stream: StreamID,

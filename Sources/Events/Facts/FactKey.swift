@@ -3,15 +3,15 @@
 /// The first six come from the subject, so everything known about a subject is adjacent in the
 /// index; if two subjects share them, the cost is a comparison. The other ten come from what is
 /// said and its as-of. Specified in `schema/README.md`.
-public struct FactKey: Hashable, Sendable {
+package struct FactKey: Hashable, Sendable {
     /// The sixteen bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     private static let subjectByteCount = 6
     private static let byteCount = 16
 
     /// The key of a fact.
-    public init(_ fact: Fact) {
+    package init(_ fact: Fact) {
         self.init(fact, of: fact.subject)
     }
 

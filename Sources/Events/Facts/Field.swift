@@ -2,7 +2,7 @@
 ///
 /// The raw value is the field's tag in canonical bytes: never reused, never renumbered. Purchase
 /// and expiry dates are not here: they are the key of the event. `signedDate` is its as-of.
-public enum Field: UInt8, CaseIterable, Sendable {
+package enum Field: UInt8, CaseIterable, Sendable {
     // What was bought (Apple's data: transactions).
     case transactionId = 1
     case webOrderLineItemId = 2
@@ -88,7 +88,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case extra = 63
 
     /// How a field's value is written in canonical bytes.
-    public enum ValueType: Sendable {
+    package enum ValueType: Sendable {
         case text
         case integer
         case boolean
@@ -96,7 +96,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     }
 
     /// The type of this field's value; amounts are milliunits of their currency.
-    public var valueType: ValueType {
+    package var valueType: ValueType {
         switch self {
         case .quantity, .price, .offerType, .revocationReason, .revocationPercentage,
             .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .renewalPrice, .status,
@@ -114,14 +114,14 @@ public enum Field: UInt8, CaseIterable, Sendable {
     }
 
     /// Whether its text is JSON, an object or an array, in the canonical form of `extra`.
-    public var holdsJSON: Bool { self == .eligibleWinBackOfferIds || self == .commitmentInfo }
+    package var holdsJSON: Bool { self == .eligibleWinBackOfferIds || self == .commitmentInfo }
 
     /// Whether a different value is news.
     ///
     /// A transaction id is an alias of its purchase: a restore makes new ones for the same period
     /// (Apple's data: trap 4). Who linked a customer, and why, is kept for the audit; the same link
     /// made by another operator is not news.
-    public var isMeaningful: Bool {
+    package var isMeaningful: Bool {
         switch self {
         case .transactionId, .linkReason, .linkedBy, .keptAside: false
         default: true
@@ -143,17 +143,17 @@ extension Field {
 }
 
 /// A set of fields, as the bits of their tags.
-public struct FieldSet: OptionSet, Hashable, Sendable {
+package struct FieldSet: OptionSet, Hashable, Sendable {
     /// Bit n stands for the field with tag n.
-    public let rawValue: UInt64
+    package let rawValue: UInt64
 
     /// The set with exactly these bits.
-    public init(rawValue: UInt64) {
+    package init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
     /// The set of these fields.
-    public init(_ fields: some Sequence<Field>) {
+    package init(_ fields: some Sequence<Field>) {
         self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
     }
 
@@ -161,28 +161,28 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
     static let meaningful = FieldSet(Field.allCases.filter(\.isMeaningful))
 
     /// Whether the set has the field.
-    public func contains(_ field: Field) -> Bool {
+    package func contains(_ field: Field) -> Bool {
         rawValue & (1 << UInt64(field.rawValue)) != 0
     }
 
     /// Adds a field.
-    public mutating func insert(_ field: Field) {
+    package mutating func insert(_ field: Field) {
         self = FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue))
     }
 
     /// Removes a field.
-    public mutating func remove(_ field: Field) {
+    package mutating func remove(_ field: Field) {
         self = FieldSet(rawValue: rawValue & ~(1 << UInt64(field.rawValue)))
     }
 
     /// The fields, by ascending tag; bits without a field are ignored.
-    public var fields: [Field] {
+    package var fields: [Field] {
         Field.allCases.filter { contains($0) }
     }
 }
 
 /// The value of one field.
-public enum FieldValue: Hashable, Sendable {
+package enum FieldValue: Hashable, Sendable {
     /// UTF-8 text, Apple's own spelling; ids are text, never numbers.
     case text(String)
     /// A count, a code, or milliunits of a currency.
@@ -194,7 +194,7 @@ public enum FieldValue: Hashable, Sendable {
 
     /// The bytes that stand for the value in canonical bytes: UTF-8, or an integer, most
     /// significant byte first.
-    public var canonicalBytes: [UInt8] { withCanonicalBytes { Array($0) } }
+    package var canonicalBytes: [UInt8] { withCanonicalBytes { Array($0) } }
 
     /// Calls `body` with the same bytes.
     func withCanonicalBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {

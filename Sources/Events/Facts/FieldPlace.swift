@@ -67,7 +67,7 @@ extension Content {
     /// identifies a person.
     ///
     /// Together they contain all of its bytes.
-    public var parts: (purchase: [UInt8], person: [UInt8]) {
+    package var parts: (purchase: [UInt8], person: [UInt8]) {
         canonicalBytes.withUnsafeBufferPointer { bytes in
             var purchase: [UInt8] = []
             var person: [UInt8] = []
@@ -87,12 +87,12 @@ extension Content {
     }
 
     /// The content without what identifies a person.
-    public var withoutPerson: Content {
+    package var withoutPerson: Content {
         Content(canonicalBytes: parts.purchase) ?? Content(format: format)
     }
 
     /// Whether anything in it identifies a person.
-    public var identifiesPerson: Bool { !parts.person.isEmpty }
+    package var identifiesPerson: Bool { !parts.person.isEmpty }
 
     /// The canonical bytes without the fields for which a different value is not news.
     package var meaningfulBytes: [UInt8] {
@@ -116,7 +116,7 @@ extension Content {
     private static let meaningless = FieldSet(Field.allCases.filter { !$0.isMeaningful }).rawValue
 
     /// What it carries under tags of later versions, by ascending tag.
-    public var unrecognised: [(tag: UInt8, value: [UInt8])] {
+    package var unrecognised: [(tag: UInt8, value: [UInt8])] {
         canonicalBytes.withUnsafeBufferPointer { bytes in
             var found: [(UInt8, [UInt8])] = []
             var at = 2

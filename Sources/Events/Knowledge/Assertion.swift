@@ -1,19 +1,19 @@
 /// What an event, or a confirmation of part of it, states about a subject at one time on Apple's
 /// clock.
-public struct Assertion: Sendable {
+package struct Assertion: Sendable {
     /// When Apple said it.
-    public let asOf: Instant
+    package let asOf: Instant
     /// The fields it asserts.
-    public let fields: FieldSet
+    package let fields: FieldSet
     /// The offset of the event that carries the content.
-    public let offset: Int64
+    package let offset: Int64
     /// The content of that event; this assertion covers only its `fields`.
-    public let content: Content
+    package let content: Content
     /// The transaction id of a repetition where it differs from the event's; empty otherwise.
-    public let alias: String
+    package let alias: String
 
     /// What an event at that offset asserts.
-    public init(offset: Int64, asOf: Instant, content: Content) {
+    package init(offset: Int64, asOf: Instant, content: Content) {
         let content = content.withTagsOfExtra
         self.asOf = asOf
         self.fields = content.asserted
@@ -23,7 +23,7 @@ public struct Assertion: Sendable {
     }
 
     /// What a confirmation of an event with that content asserts.
-    public init(_ confirmation: Confirmation, content: Content) {
+    package init(_ confirmation: Confirmation, content: Content) {
         let content = content.withTagsOfExtra
         self.asOf = confirmation.asOf
         // A confirmation does not assert a field that was removed from the event, least of all its
@@ -35,7 +35,7 @@ public struct Assertion: Sendable {
     }
 
     /// The state it asserts for one of its fields: a value, or that there is none.
-    public func state(of field: Field) -> Knowledge.State {
+    package func state(of field: Field) -> Knowledge.State {
         content.state(of: field)
     }
 
@@ -44,7 +44,7 @@ public struct Assertion: Sendable {
     /// The latest as-of wins. If two assertions with the same as-of differ, nothing orders them in
     /// time: the greater state wins, whichever event carries it, because a tie-break by event would
     /// depend on the order of arrival. Among equal states, the lowest offset is cited.
-    public func outranks(_ other: Assertion, on field: Field) -> Bool {
+    package func outranks(_ other: Assertion, on field: Field) -> Bool {
         if asOf != other.asOf { return asOf > other.asOf }
         let (mine, theirs) = (state(of: field), other.state(of: field))
         return theirs < mine || (theirs == mine && offset < other.offset)

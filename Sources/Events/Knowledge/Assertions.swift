@@ -1,12 +1,12 @@
 /// Assertions in the order of Apple's clock, for folds: sorted once, queried many times.
 ///
 /// Gives the same answers as `Knowledge` for the same assertions.
-public struct Assertions: Sendable {
+package struct Assertions: Sendable {
     /// By ascending as-of, then offset.
-    public let sorted: ArraySlice<Assertion>
+    package let sorted: ArraySlice<Assertion>
 
     /// Sorts these assertions, which may come in any order.
-    public init(_ assertions: [Assertion]) {
+    package init(_ assertions: [Assertion]) {
         // Most inputs are already in order, and checking is cheaper than moving them.
         let isInOrder = assertions.indices.dropFirst().allSatisfy {
             !Assertions.areInOrder(assertions[$0], assertions[$0 - 1])
@@ -15,23 +15,23 @@ public struct Assertions: Sendable {
     }
 
     /// Takes assertions that are already in order; answers are wrong if they are not.
-    public init(inOrder assertions: ArraySlice<Assertion>) {
+    package init(inOrder assertions: ArraySlice<Assertion>) {
         sorted = assertions
     }
 
     /// The order that `init(inOrder:)` requires: as-of, then offset.
-    public static func areInOrder(_ left: Assertion, _ right: Assertion) -> Bool {
+    package static func areInOrder(_ left: Assertion, _ right: Assertion) -> Bool {
         (left.asOf, left.offset) < (right.asOf, right.offset)
     }
 
     /// The state of a field after all assertions.
-    public func state(of field: Field) -> Knowledge.State {
+    package func state(of field: Field) -> Knowledge.State {
         decision(on: field)?.state ?? .unknown
     }
 
     /// The state of a field after all assertions, with the offset of the event that decides it; nil
     /// if no assertion covers the field.
-    public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+    package func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         sorted.withUnsafeBufferPointer { sorted in
             decider(of: field, in: sorted).map {
                 (sorted[$0].content.state(of: field), sorted[$0].offset)

@@ -1,7 +1,7 @@
 /// What assertions decide about some fields, each looked up once, for folds that ask repeatedly.
 ///
 /// Gives the same answers as `Assertions` for those fields.
-public struct Decisions: Sendable {
+package struct Decisions: Sendable {
     // The requested fields that are asserted; `entries` has one for each, by ascending tag.
     private let fields: FieldSet
     private var entries: [Entry] = []
@@ -12,7 +12,7 @@ public struct Decisions: Sendable {
     }
 
     /// What these assertions decide about the fields of a set.
-    public init(_ assertions: Assertions, of asked: FieldSet) {
+    package init(_ assertions: Assertions, of asked: FieldSet) {
         let said = assertions.sorted.reduce(into: FieldSet()) { $0.formUnion($1.fields) }
         fields = said.intersection(asked)
         entries.reserveCapacity(fields.rawValue.nonzeroBitCount)
@@ -31,7 +31,7 @@ public struct Decisions: Sendable {
 
     /// The state of a field, with the offset of the event that decides it; nil if no assertion
     /// covers the field or it was not requested.
-    public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+    package func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         guard fields.contains(field) else { return nil }
         let lower = fields.rawValue & ((1 << UInt64(field.rawValue)) - 1)
         let entry = entries[lower.nonzeroBitCount]

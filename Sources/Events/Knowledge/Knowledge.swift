@@ -3,9 +3,9 @@
 /// The one rule behind idempotency and behind every fold: of all assertions of a field up to an
 /// instant, the one with the latest as-of counts. It is a function of the *set* of assertions, so
 /// the order of arrival cannot matter.
-public struct Knowledge: Sendable {
+package struct Knowledge: Sendable {
     /// What is known about a field.
-    public enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         /// It has this value.
         case value(FieldValue)
         /// There is no such thing: a format that can carry the field left it out.
@@ -23,14 +23,14 @@ public struct Knowledge: Sendable {
     private var aliases: Set<FieldValue> = []
 
     /// Nothing known.
-    public init() {}
+    package init() {}
 
     /// Whether anything is known at all.
-    public var isEmpty: Bool { assertions.isEmpty }
+    package var isEmpty: Bool { assertions.isEmpty }
 
     /// Adds what an event at that offset asserts, with proof of that trust; nil counts as the
     /// strongest.
-    public mutating func learn(
+    package mutating func learn(
         offset: Int64,
         asOf: Instant,
         content: Content,
@@ -43,7 +43,7 @@ public struct Knowledge: Sendable {
     }
 
     /// Adds a repetition; ignores one whose event was not learned.
-    public mutating func learn(_ confirmation: Confirmation, trust: Verification.Trust? = nil) {
+    package mutating func learn(_ confirmation: Confirmation, trust: Verification.Trust? = nil) {
         guard let content = contentOfOffset[confirmation.position.offset] else { return }
         assertions.append(Assertion(confirmation, content: content))
         trusts.append(trust)
@@ -53,7 +53,7 @@ public struct Knowledge: Sendable {
     /// Whether a fact gives this purchase a new transaction id, although it already has one.
     ///
     /// Restores and other devices make new ids for the same purchase (Apple's data: trap 4).
-    public func isRestored(by fact: Fact) -> Bool {
+    package func isRestored(by fact: Fact) -> Bool {
         guard fact.kind == .transaction, !aliases.isEmpty,
             let transactionId = fact.content.text(.transactionId), !transactionId.isEmpty
         else { return false }
@@ -61,17 +61,17 @@ public struct Knowledge: Sendable {
     }
 
     /// Whether the subject is known under that transaction id.
-    public func isKnown(under transactionId: FieldValue) -> Bool {
+    package func isKnown(under transactionId: FieldValue) -> Bool {
         aliases.contains(transactionId)
     }
 
     /// The state of a field as asserted up to an instant; nil means up to the end of time.
-    public func state(of field: Field, upTo instant: Instant? = nil) -> State {
+    package func state(of field: Field, upTo instant: Instant? = nil) -> State {
         winner(of: field, upTo: instant)?.state(of: field) ?? .unknown
     }
 
     /// The offset of the event that decides a field; nil if no assertion covers the field.
-    public func decider(of field: Field, upTo instant: Instant? = nil) -> Int64? {
+    package func decider(of field: Field, upTo instant: Instant? = nil) -> Int64? {
         winner(of: field, upTo: instant)?.offset
     }
 
@@ -91,7 +91,7 @@ public struct Knowledge: Sendable {
 
 extension Knowledge.State: Comparable {
     /// Unknown, then none, then values by their canonical bytes.
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.value(let first), .value(let second)):
             first.canonicalBytes.lexicographicallyPrecedes(second.canonicalBytes)
@@ -111,7 +111,7 @@ extension Knowledge.State: Comparable {
 
 extension Knowledge {
     /// The verdict on a fact, in order of precedence.
-    public enum Judgement: Hashable, Sendable {
+    package enum Judgement: Hashable, Sendable {
         /// It says something that was not known as of its own as-of: append it.
         case new
         /// Everything it says was known, decided by the event at that offset; keep the repetitions,
@@ -121,13 +121,13 @@ extension Knowledge {
 
     /// Fields of an event that a fact repeated: as of another instant, by stronger proof, or under
     /// another transaction id.
-    public struct Repetition: Hashable, Sendable {
+    package struct Repetition: Hashable, Sendable {
         /// The event.
-        public let offset: Int64
+        package let offset: Int64
         /// What was repeated.
-        public let fields: FieldSet
+        package let fields: FieldSet
         /// The new alias, or empty.
-        public let transactionId: String
+        package let transactionId: String
     }
 
     /// Decides whether a fact about this subject is news: whether any meaningful field differs from
@@ -135,7 +135,7 @@ extension Knowledge {
     ///
     /// `trust` is that of the fact's evidence. What was known as of the same instant by weaker
     /// proof is returned as a repetition.
-    public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
+    package func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
         let content = fact.content.withTagsOfExtra
         if let own = ofOnePayment(content) { return own.judge(fact, trust: trust) }
 

@@ -4,7 +4,7 @@
 /// subject, so a purchase that was extended is two subjects, and what is known about one does not
 /// show that the other was stated since. A statement of the old end repeats an old event word for
 /// word, and yet changes the answer: it is new.
-public struct PeriodEnds: Sendable {
+package struct PeriodEnds: Sendable {
     private var stated: [Purchase: [End]] = [:]
 
     /// One product bought in one second of one subscription: what a fold takes for one purchase.
@@ -35,10 +35,10 @@ public struct PeriodEnds: Sendable {
     }
 
     /// Nothing stated.
-    public init() {}
+    package init() {}
 
     /// Adds that a purchase was stated to have the end in this subject.
-    public mutating func learn(_ subject: Subject, asOf: Instant) {
+    package mutating func learn(_ subject: Subject, asOf: Instant) {
         guard let purchase = Purchase(subject) else { return }
         stated[purchase, default: []].append(End(asOf: asOf, expiresDate: subject.expiresDate))
     }
@@ -65,7 +65,7 @@ public struct PeriodEnds: Sendable {
     ///
     /// `together` are the facts of the same payload: if one of them gives the purchase a later end
     /// as of the same instant, that one counts.
-    public func areMoved(
+    package func areMoved(
         by fact: Fact,
         of subject: Subject,
         together: @autoclosure () -> [Fact]

@@ -2,27 +2,27 @@
 /// question about our own clock.
 ///
 /// One value answers "what was known then?" for every instant, without querying the log again.
-public struct RecordedHistory: Hashable, Sendable {
+package struct RecordedHistory: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Its events, by offset.
-    public let events: [Event]
+    package let events: [Event]
     /// Their repetitions, in any order.
-    public let repetitions: [Repetition]
+    package let repetitions: [Repetition]
     /// Events that this program cannot read, as in `StreamHistory`; every cut keeps them all.
-    public var unreadable: [UnreadableEvent]
+    package var unreadable: [UnreadableEvent]
 
     /// A confirmation with when it became known.
-    public struct Repetition: Hashable, Sendable {
+    package struct Repetition: Hashable, Sendable {
         /// What was repeated.
-        public let confirmation: Confirmation
+        package let confirmation: Confirmation
         /// When its commit was made, on our clock.
-        public let recordedAt: Instant
+        package let recordedAt: Instant
         /// First offset of its commit: known at offset k if this is at most k.
-        public let knownFromOffset: Int64
+        package let knownFromOffset: Int64
 
         /// A confirmation of a commit at that instant with that first offset.
-        public init(confirmation: Confirmation, recordedAt: Instant, knownFromOffset: Int64) {
+        package init(confirmation: Confirmation, recordedAt: Instant, knownFromOffset: Int64) {
             self.confirmation = confirmation
             self.recordedAt = recordedAt
             self.knownFromOffset = knownFromOffset
@@ -30,7 +30,7 @@ public struct RecordedHistory: Hashable, Sendable {
     }
 
     /// A history of these events, by offset, and of their repetitions; all could be read.
-    public init(stream: StreamID, events: [Event], repetitions: [Repetition]) {
+    package init(stream: StreamID, events: [Event], repetitions: [Repetition]) {
         self.stream = stream
         self.events = events
         self.repetitions = repetitions
@@ -40,7 +40,7 @@ public struct RecordedHistory: Hashable, Sendable {
 
 extension RecordedHistory {
     /// All of it, in the form that folds take.
-    public var latest: StreamHistory {
+    package var latest: StreamHistory {
         var history = StreamHistory(
             stream: stream,
             events: events,
@@ -51,13 +51,13 @@ extension RecordedHistory {
     }
 
     /// What was known at an instant on our clock, that instant included.
-    public func known(at instant: Instant) -> StreamHistory { cut(at: instant).latest }
+    package func known(at instant: Instant) -> StreamHistory { cut(at: instant).latest }
 
     /// What was known at an offset of the stream's lane, that offset included.
-    public func known(upTo offset: Int64) -> StreamHistory { cut(upTo: offset).latest }
+    package func known(upTo offset: Int64) -> StreamHistory { cut(upTo: offset).latest }
 
     /// The history as it was at an instant on our clock, without later knowledge.
-    public func cut(at instant: Instant) -> RecordedHistory {
+    package func cut(at instant: Instant) -> RecordedHistory {
         cut(
             events.filter { $0.recordedAt <= instant },
             repetitions.filter { $0.recordedAt <= instant }
@@ -65,7 +65,7 @@ extension RecordedHistory {
     }
 
     /// The history as it was at an offset of the stream's lane, without later knowledge.
-    public func cut(upTo offset: Int64) -> RecordedHistory {
+    package func cut(upTo offset: Int64) -> RecordedHistory {
         cut(
             events.filter { $0.position.offset <= offset },
             repetitions.filter { $0.knownFromOffset <= offset }
@@ -74,7 +74,7 @@ extension RecordedHistory {
 
     /// The history for a reader that could not use it before an instant: what was recorded earlier
     /// counts as recorded live at that instant.
-    public func asFirstSeen(at instant: Instant) -> RecordedHistory {
+    package func asFirstSeen(at instant: Instant) -> RecordedHistory {
         cut(
             events.map { event in
                 guard event.recordedAt < instant else { return event }
@@ -97,7 +97,7 @@ extension RecordedHistory {
     }
 
     /// The history as if an event, and everything that repeated it, had never been recorded.
-    public func without(_ position: Position) -> RecordedHistory {
+    package func without(_ position: Position) -> RecordedHistory {
         cut(
             events.filter { $0.position != position },
             repetitions.filter { $0.confirmation.position != position }
@@ -112,7 +112,7 @@ extension RecordedHistory {
 
     /// The instants on our clock at which something about the subscription became known, ascending,
     /// each once.
-    public var instants: [Instant] {
+    package var instants: [Instant] {
         var unique: [Instant] = []
         for instant in (events.map(\.recordedAt) + repetitions.map(\.recordedAt)).sorted()
         where unique.last != instant { unique.append(instant) }
@@ -122,7 +122,7 @@ extension RecordedHistory {
 
 extension StreamHistory {
     /// The history as if an event, and everything that repeated it, had never been recorded.
-    public func without(_ position: Position) -> StreamHistory {
+    package func without(_ position: Position) -> StreamHistory {
         var history = self
         history.events.removeAll { $0.position == position }
         history.confirmations.removeAll { $0.position == position }

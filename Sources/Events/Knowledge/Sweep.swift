@@ -1,22 +1,22 @@
 /// Steps through assertions by as-of and knows, at each step, the state of every field: the same as
 /// `Knowledge.state(of:upTo:)`, for all instants in one pass.
-public struct Sweep: Sendable {
+package struct Sweep: Sendable {
     private let assertions: ArraySlice<Assertion>
     private var winners: [Int]
     private var next: Int
 
     /// The as-of up to which all assertions were applied; nil before the first step.
-    public private(set) var asOf: Instant?
+    package private(set) var asOf: Instant?
 
     /// A sweep before the first assertion.
-    public init(_ assertions: Assertions) {
+    package init(_ assertions: Assertions) {
         self.assertions = assertions.sorted
         winners = [Int](repeating: -1, count: FieldSet.RawValue.bitWidth)
         next = assertions.sorted.startIndex
     }
 
     /// Applies all assertions of the next as-of; returns false at the end.
-    public mutating func advance() -> Bool {
+    package mutating func advance() -> Bool {
         guard next < assertions.endIndex else { return false }
         let asOf = assertions[next].asOf
         self.asOf = asOf
@@ -28,12 +28,12 @@ public struct Sweep: Sendable {
     }
 
     /// The state of a field as of now.
-    public func state(of field: Field) -> Knowledge.State {
+    package func state(of field: Field) -> Knowledge.State {
         winner(of: field).map { assertions[$0].content.state(of: field) } ?? .unknown
     }
 
     /// The state of a field as asserted at exactly this as-of; unknown if it was not.
-    public func fresh(_ field: Field) -> Knowledge.State {
+    package func fresh(_ field: Field) -> Knowledge.State {
         guard let winner = winner(of: field), assertions[winner].asOf == asOf else {
             return .unknown
         }
@@ -41,7 +41,7 @@ public struct Sweep: Sendable {
     }
 
     /// The offset of the event that decides a field as of now; nil if no assertion covers it.
-    public func decider(of field: Field) -> Int64? {
+    package func decider(of field: Field) -> Int64? {
         winner(of: field).map { assertions[$0].offset }
     }
 

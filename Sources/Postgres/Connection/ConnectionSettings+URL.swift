@@ -5,7 +5,7 @@ extension ConnectionSettings {
     /// connection string has one.
     ///
     /// - Throws: `invalidSettings` if libpq cannot parse the connection string.
-    public func uri() throws(PostgresError) -> String {
+    package func uri() throws(PostgresError) -> String {
         let text = fullConnectionString
         if ["postgresql://", "postgres://"].contains(where: text.hasPrefix) { return text }
         guard let options = PQconninfoParse(text, nil) else {

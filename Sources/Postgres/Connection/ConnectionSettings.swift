@@ -2,52 +2,52 @@
 ///
 /// The text is passed to libpq unchanged, so everything libpq knows (PG* variables, services,
 /// password files, several hosts) works as its manual describes. Nothing of it is parsed here.
-public struct ConnectionSettings: Sendable, Hashable {
+package struct ConnectionSettings: Sendable, Hashable {
     /// A session that does not open within this time counts as refused; a recovering server answers
     /// sooner, with an error.
-    public static let connectTimeoutSecondsDefault = 10
+    package static let connectTimeoutSecondsDefault = 10
 
     /// Seconds without traffic after which the kernel sends a TCP keepalive, unless the operator
     /// set `keepalives_idle`: shorter than the time after which firewalls drop a connection.
-    public static let keepalivesIdleSeconds = 30
+    package static let keepalivesIdleSeconds = 30
 
     /// Seconds between keepalives while no answer arrives, unless the operator set
     /// `keepalives_interval`.
-    public static let keepalivesIntervalSeconds = 5
+    package static let keepalivesIntervalSeconds = 5
 
     /// Unanswered keepalives after which a connection counts as lost, unless the operator set
     /// `keepalives_count`.
-    public static let keepalivesCount = 3
+    package static let keepalivesCount = 3
 
     /// Milliseconds after which a connection counts as lost if sent data is not acknowledged,
     /// unless the operator set `tcp_user_timeout`: if the network drops everything, an append still
     /// has time to try again over a new connection.
-    public static let tcpUserTimeoutMilliseconds = 20_000
+    package static let tcpUserTimeoutMilliseconds = 20_000
 
     /// A libpq connection string or URI; empty means libpq's own defaults.
-    public var connectionString: String
+    package var connectionString: String
 
     /// The name shown in `pg_stat_activity`, unless the operator set one.
-    public var applicationName: String
+    package var applicationName: String
 
     /// How long to wait for one host, in seconds, unless the operator set `connect_timeout`.
     ///
     /// libpq treats 1 as 2, and 0 as no limit.
-    public var connectTimeoutSeconds: Int
+    package var connectTimeoutSeconds: Int
 
     /// The role set by `SET ROLE` after connecting; nil keeps the user that logged in.
-    public var role: String?
+    package var role: String?
 
     /// The database to use instead of the one in the connection string or libpq's defaults.
-    public var database: String?
+    package var database: String?
 
     /// Where these settings come from, for errors: `--database-url`, `DATABASE_URL`.
-    public var source: String?
+    package var source: String?
 
     /// Names a database by a libpq connection string or URI.
     ///
     /// `PostgresSession.connect` finds errors in the text and reports them as `invalidSettings`.
-    public init(
+    package init(
         _ connectionString: String = "",
         applicationName: String = "subledger",
         connectTimeoutSeconds: Int = ConnectionSettings.connectTimeoutSecondsDefault,
@@ -79,7 +79,7 @@ extension ConnectionSettings {
     /// The connection string including ``database``, for another program to connect with.
     ///
     /// May contain a password, like the string it is made from.
-    public var fullConnectionString: String {
+    package var fullConnectionString: String {
         guard let database else { return connectionString }
         // In both forms the last occurrence of a parameter counts.
         let isURI = ["postgresql://", "postgres://"].contains { connectionString.hasPrefix($0) }
@@ -96,7 +96,7 @@ extension ConnectionSettings {
 extension ConnectionSettings: CustomStringConvertible {
     /// Whether there is a connection string, the database and the role; never the connection string
     /// itself, which may contain a password.
-    public var description: String {
+    package var description: String {
         let place = connectionString.isEmpty ? "libpq's defaults" : "a connection string"
         let named = database.map { ", database \($0)" } ?? ""
         return "\(place)\(named)\(role.map { ", role \($0)" } ?? "")"

@@ -2,7 +2,7 @@
 ///
 /// Allocates no memory per field or row: rows point into the chunk, or into a buffer for the one
 /// row that spans chunks.
-public struct CopyBinaryReader: Sendable {
+package struct CopyBinaryReader: Sendable {
     private enum Stage {
         case header
         case rows
@@ -16,13 +16,13 @@ public struct CopyBinaryReader: Sendable {
     private var fields: [Range<Int>?] = []
 
     /// Begins before the header.
-    public init() {}
+    package init() {}
 
     /// Takes the next bytes and calls `row` for each row that they complete.
     ///
     /// A row is valid only during the call. Throws `protocolViolation` if the bytes are not a
     /// binary COPY.
-    public mutating func consume<E: PostgresErrorConvertible>(
+    package mutating func consume<E: PostgresErrorConvertible>(
         _ chunk: UnsafeRawBufferPointer,
         _ row: (borrowing CopyBinaryRow) throws(E) -> Void
     ) throws(E) {
@@ -44,7 +44,7 @@ public struct CopyBinaryReader: Sendable {
     }
 
     /// Ends the input; throws `protocolViolation` if there was no trailer.
-    public func finish() throws(PostgresError) {
+    package func finish() throws(PostgresError) {
         guard stage == .finished, pending.isEmpty else {
             throw Self.violation("it ended before its trailer")
         }

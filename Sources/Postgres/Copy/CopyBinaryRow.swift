@@ -1,13 +1,13 @@
 /// One row of a binary COPY, valid only during a call.
-public struct CopyBinaryRow: PostgresFields, ~Copyable {
+package struct CopyBinaryRow: PostgresFields, ~Copyable {
     let bytes: UnsafeRawBufferPointer
     let fields: UnsafeBufferPointer<Range<Int>?>
 
     /// The number of fields.
-    public var fieldCount: Int { fields.count }
+    package var fieldCount: Int { fields.count }
 
     /// A field; a COPY contains no types.
-    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
+    package func field(_ column: Int) throws(PostgresError) -> PostgresField {
         PostgresField(column: column, type: nil, bytes: try bytes(column))
     }
 }
@@ -16,26 +16,26 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
 /// without the type checks for which a COPY has no data.
 extension CopyBinaryRow {
     /// Reads an integer of eight bytes.
-    public func int8(_ column: Int) throws(PostgresError) -> Int64 {
+    package func int8(_ column: Int) throws(PostgresError) -> Int64 {
         guard let value = try int8IfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads an integer of eight bytes, or null.
-    public func int8IfPresent(_ column: Int) throws(PostgresError) -> Int64? {
+    package func int8IfPresent(_ column: Int) throws(PostgresError) -> Int64? {
         guard let bytes = try self.bytes(column) else { return nil }
         guard bytes.count == 8 else { throw unreadable(column) }
         return bytes.bigEndian(at: 0)
     }
 
     /// Copies the bytes of a field.
-    public func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
+    package func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
         guard let bytes = try self.bytes(column) else { throw PostgresField.isNull(column) }
         return [UInt8](bytes)
     }
 
     /// The bytes of a field, nil for null; valid as long as the row.
-    public func bytes(_ column: Int) throws(PostgresError) -> UnsafeRawBufferPointer? {
+    package func bytes(_ column: Int) throws(PostgresError) -> UnsafeRawBufferPointer? {
         guard column >= 0, column < fields.count else {
             throw PostgresError(
                 .misuse,

@@ -1,40 +1,40 @@
 /// Writes the bytes of `COPY … (FORMAT BINARY)`: header, rows, trailer.
-public struct CopyBinaryWriter: Sendable {
+package struct CopyBinaryWriter: Sendable {
     static let signature: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
 
     /// Signature, flags and the length of the header extension, which is never used.
     static let headerBytes = 19
 
     /// PostgreSQL's limit on the columns of a table.
-    public static let fieldsMax = 1600
+    package static let fieldsMax = 1600
 
     private var bytes: [UInt8] = []
     private var fieldsMissing = 0
 
     /// Begins with the header.
-    public init() {
+    package init() {
         bytes.append(contentsOf: Self.signature)
         bytes.append(contentsOf: [UInt8](repeating: 0, count: 8))
     }
 
     /// Begins without the header: for one of several writers of a COPY, whose first chunk is
     /// `header` and whose last is `trailer`.
-    public static func rowsOnly() -> CopyBinaryWriter {
+    package static func rowsOnly() -> CopyBinaryWriter {
         var writer = CopyBinaryWriter()
         writer.bytes = []
         return writer
     }
 
     /// The bytes at the start of a COPY.
-    public static var header: [UInt8] { CopyBinaryWriter().bytes }
+    package static var header: [UInt8] { CopyBinaryWriter().bytes }
 
     /// The bytes at the end of a COPY.
-    public static let trailer: [UInt8] = [0xFF, 0xFF]
+    package static let trailer: [UInt8] = [0xFF, 0xFF]
 
     /// Begins a row of that many fields.
     ///
     /// Precondition: the previous row is complete, and there are at most ``fieldsMax`` fields.
-    public mutating func beginRow(fields: Int) {
+    package mutating func beginRow(fields: Int) {
         requireCompleteRow()
         precondition(
             fields >= 0 && fields <= Self.fieldsMax,
@@ -47,14 +47,14 @@ public struct CopyBinaryWriter: Sendable {
     /// Writes the next field of the row.
     ///
     /// COPY does not convert: the value's type must be the column's own.
-    public mutating func field(_ value: PostgresValue) {
+    package mutating func field(_ value: PostgresValue) {
         precondition(fieldsMissing > 0, "A row of COPY got more fields than it announced.")
         fieldsMissing -= 1
         bytes.appendField { value.encode(into: &$0) }
     }
 
     /// Writes a whole row.
-    public mutating func row(_ values: [PostgresValue]) {
+    package mutating func row(_ values: [PostgresValue]) {
         beginRow(fields: values.count)
         for value in values { field(value) }
     }
@@ -62,7 +62,7 @@ public struct CopyBinaryWriter: Sendable {
     /// Writes a whole row of at most that many bytes, straight into memory: for millions of rows.
     ///
     /// Precondition: `fill` writes all fields, and no more bytes than announced.
-    public mutating func row(
+    package mutating func row(
         fields: Int,
         byteCountMax: Int,
         _ fill: (inout CopyRowWriter) -> Void
@@ -78,16 +78,16 @@ public struct CopyBinaryWriter: Sendable {
     }
 
     /// Writes the trailer, after the last row.
-    public mutating func finish() {
+    package mutating func finish() {
         requireCompleteRow()
         bytes.append(contentsOf: Self.trailer)
     }
 
     /// How many bytes are ready to be taken.
-    public var readyByteCount: Int { bytes.count }
+    package var readyByteCount: Int { bytes.count }
 
     /// Returns what was written since the last call; a chunk may end within a row.
-    public mutating func takeBytes() -> [UInt8] {
+    package mutating func takeBytes() -> [UInt8] {
         var taken: [UInt8] = []
         // The next chunk will be about as long.
         taken.reserveCapacity(bytes.count)

@@ -2,16 +2,16 @@
 ///
 /// Does the same as `CopyBinaryWriter.field` without intermediate values; COPY does not convert
 /// types here either.
-public struct CopyRowWriter {
+package struct CopyRowWriter {
     private let memory: UnsafeMutableRawBufferPointer
     private(set) var byteCount = 0
     private(set) var fieldsMissing: Int
 
     /// The bytes of a field's length.
-    public static let lengthByteCount = 4
+    package static let lengthByteCount = 4
 
     /// The bytes of an array before its elements: dimensions, null flag, type, count, lower bound.
-    public static let arrayByteCount = 20
+    package static let arrayByteCount = 20
 
     init(_ memory: UnsafeMutableRawBufferPointer, fieldsMissing: Int) {
         self.memory = memory
@@ -19,46 +19,46 @@ public struct CopyRowWriter {
     }
 
     /// Writes fields that are already encoded.
-    public mutating func encoded(_ bytes: UnsafeRawBufferPointer, fields: Int) {
+    package mutating func encoded(_ bytes: UnsafeRawBufferPointer, fields: Int) {
         fieldsMissing -= fields
         raw(bytes)
     }
 
     /// Writes a null.
-    public mutating func null() { length(-1) }
+    package mutating func null() { length(-1) }
 
     /// Writes a `boolean`.
-    public mutating func bool(_ value: Bool) {
+    package mutating func bool(_ value: Bool) {
         length(1)
         number(UInt8(value ? 1 : 0))
     }
 
     /// Writes an `integer`.
-    public mutating func int4(_ value: Int32) {
+    package mutating func int4(_ value: Int32) {
         length(4)
         number(value)
     }
 
     /// Writes a `bigint`.
-    public mutating func int8(_ value: Int64) {
+    package mutating func int8(_ value: Int64) {
         length(8)
         number(value)
     }
 
     /// Writes a `timestamp with time zone`, in microseconds since 1970-01-01 UTC.
-    public mutating func timestamptz(microseconds: Int64) {
+    package mutating func timestamptz(microseconds: Int64) {
         length(8)
         number(BinaryFormat.postgresMicroseconds(fromUnix: microseconds))
     }
 
     /// Writes a `text`.
-    public mutating func text(_ value: String) {
+    package mutating func text(_ value: String) {
         fieldsMissing -= 1
         element(value)
     }
 
     /// Writes a `bigint[]` without nulls; `element` returns the element at an index.
-    public mutating func int8Array(count: Int, _ element: (Int) -> Int64) {
+    package mutating func int8Array(count: Int, _ element: (Int) -> Int64) {
         fieldsMissing -= 1
         let start = beginArray(of: .int8, count: count)
         for index in 0..<count {
@@ -69,7 +69,7 @@ public struct CopyRowWriter {
     }
 
     /// Writes a `text[]` without nulls.
-    public mutating func textArray(_ values: [String]) {
+    package mutating func textArray(_ values: [String]) {
         fieldsMissing -= 1
         let start = beginArray(of: .text, count: values.count)
         for value in values { element(value) }

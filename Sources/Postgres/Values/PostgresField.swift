@@ -2,13 +2,13 @@
 ///
 /// Of one concrete type, whatever it is a field of: accessors that are generic over the kind of row
 /// look up their types at run time, which took a tenth of reading a row.
-public struct PostgresField {
+package struct PostgresField {
     /// Its number, for messages.
     let column: Int
     /// Nil in a COPY, which contains no types.
-    public let type: PostgresType?
+    package let type: PostgresType?
     /// Nil for null; valid only as long as what the field belongs to.
-    public let bytes: UnsafeRawBufferPointer?
+    package let bytes: UnsafeRawBufferPointer?
 
     func bool() throws(PostgresError) -> Bool? {
         guard let bytes = try bytes("bool", type == .bool) else { return nil }

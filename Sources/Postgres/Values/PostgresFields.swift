@@ -3,7 +3,7 @@
 /// Every accessor throws `typeMismatch` if the field has another type, or a length that its type
 /// cannot have; `unexpectedNull` if it is null and the accessor's name does not end in `IfPresent`;
 /// and `misuse` if there is no such column. Columns count from 0.
-public protocol PostgresFields: ~Copyable {
+package protocol PostgresFields: ~Copyable {
     /// The number of fields.
     var fieldCount: Int { get }
 
@@ -13,14 +13,14 @@ public protocol PostgresFields: ~Copyable {
 
 extension PostgresFields where Self: ~Copyable {
     /// Whether the field is null.
-    public func isNull(_ column: Int) throws(PostgresError) -> Bool {
+    package func isNull(_ column: Int) throws(PostgresError) -> Bool {
         try field(column).bytes == nil
     }
 
     /// Passes the bytes of a field of any type without a copy; nil for null.
     ///
     /// The pointer is valid only during the call.
-    public func withBytes<R>(
+    package func withBytes<R>(
         _ column: Int,
         _ body: (UnsafeRawBufferPointer?) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
@@ -29,37 +29,37 @@ extension PostgresFields where Self: ~Copyable {
     }
 
     /// Reads a `boolean`.
-    public func bool(_ column: Int) throws(PostgresError) -> Bool {
+    package func bool(_ column: Int) throws(PostgresError) -> Bool {
         guard let value = try boolIfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads a `boolean` or null.
-    public func boolIfPresent(_ column: Int) throws(PostgresError) -> Bool? {
+    package func boolIfPresent(_ column: Int) throws(PostgresError) -> Bool? {
         defer { extendLifetime(self) }
         return try field(column).bool()
     }
 
     /// Reads an `integer` or `smallint`.
-    public func int4(_ column: Int) throws(PostgresError) -> Int32 {
+    package func int4(_ column: Int) throws(PostgresError) -> Int32 {
         guard let value = try int4IfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads an `integer`, `smallint` or null.
-    public func int4IfPresent(_ column: Int) throws(PostgresError) -> Int32? {
+    package func int4IfPresent(_ column: Int) throws(PostgresError) -> Int32? {
         defer { extendLifetime(self) }
         return try field(column).int4()
     }
 
     /// Reads an integer of any width.
-    public func int8(_ column: Int) throws(PostgresError) -> Int64 {
+    package func int8(_ column: Int) throws(PostgresError) -> Int64 {
         guard let value = try int8IfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads an integer of any width, or null.
-    public func int8IfPresent(_ column: Int) throws(PostgresError) -> Int64? {
+    package func int8IfPresent(_ column: Int) throws(PostgresError) -> Int64? {
         defer { extendLifetime(self) }
         return try field(column).int8()
     }
@@ -67,25 +67,25 @@ extension PostgresFields where Self: ~Copyable {
     /// Reads a `text` or another character type; `json` and `jsonb` as their text.
     ///
     /// A COPY does not contain types, so a `jsonb` in it must be cast to `text`.
-    public func text(_ column: Int) throws(PostgresError) -> String {
+    package func text(_ column: Int) throws(PostgresError) -> String {
         guard let value = try textIfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads a `text` or another character type, or null.
-    public func textIfPresent(_ column: Int) throws(PostgresError) -> String? {
+    package func textIfPresent(_ column: Int) throws(PostgresError) -> String? {
         defer { extendLifetime(self) }
         return try field(column).text()
     }
 
     /// Reads a `bytea`.
-    public func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
+    package func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
         guard let value = try byteaIfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
     /// Reads a `bytea` or null.
-    public func byteaIfPresent(_ column: Int) throws(PostgresError) -> [UInt8]? {
+    package func byteaIfPresent(_ column: Int) throws(PostgresError) -> [UInt8]? {
         defer { extendLifetime(self) }
         return try field(column).bytea()
     }
@@ -93,7 +93,7 @@ extension PostgresFields where Self: ~Copyable {
     /// Reads a `timestamp with time zone` in microseconds since 1970-01-01 UTC.
     ///
     /// `infinity` and `-infinity` are `Int64.max` and `Int64.min`.
-    public func timestamptz(_ column: Int) throws(PostgresError) -> Int64 {
+    package func timestamptz(_ column: Int) throws(PostgresError) -> Int64 {
         guard let value = try timestamptzIfPresent(column) else {
             throw PostgresField.isNull(column)
         }
@@ -101,13 +101,13 @@ extension PostgresFields where Self: ~Copyable {
     }
 
     /// Reads a `timestamp with time zone` in microseconds since 1970-01-01 UTC; nil for null.
-    public func timestamptzIfPresent(_ column: Int) throws(PostgresError) -> Int64? {
+    package func timestamptzIfPresent(_ column: Int) throws(PostgresError) -> Int64? {
         defer { extendLifetime(self) }
         return try field(column).timestamptz()
     }
 
     /// Reads a `uuid` as its sixteen bytes.
-    public func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
+    package func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
         defer { extendLifetime(self) }
         guard let value = try field(column).uuid() else { throw PostgresField.isNull(column) }
         return value
@@ -116,31 +116,31 @@ extension PostgresFields where Self: ~Copyable {
 
 extension PostgresFields where Self: ~Copyable {
     /// Reads a `boolean[]` of at most one dimension; nil for null.
-    public func boolArray(_ column: Int) throws(PostgresError) -> [Bool?]? {
+    package func boolArray(_ column: Int) throws(PostgresError) -> [Bool?]? {
         defer { extendLifetime(self) }
         return try field(column).boolArray()
     }
 
     /// Reads a `integer[]` of at most one dimension; nil for null.
-    public func int4Array(_ column: Int) throws(PostgresError) -> [Int32?]? {
+    package func int4Array(_ column: Int) throws(PostgresError) -> [Int32?]? {
         defer { extendLifetime(self) }
         return try field(column).int4Array()
     }
 
     /// Reads a `bigint[]` of at most one dimension; nil for null.
-    public func int8Array(_ column: Int) throws(PostgresError) -> [Int64?]? {
+    package func int8Array(_ column: Int) throws(PostgresError) -> [Int64?]? {
         defer { extendLifetime(self) }
         return try field(column).int8Array()
     }
 
     /// Reads a `text[]` of at most one dimension; nil for null.
-    public func textArray(_ column: Int) throws(PostgresError) -> [String?]? {
+    package func textArray(_ column: Int) throws(PostgresError) -> [String?]? {
         defer { extendLifetime(self) }
         return try field(column).textArray()
     }
 
     /// Reads a `bytea[]` of at most one dimension; nil for null.
-    public func byteaArray(_ column: Int) throws(PostgresError) -> [[UInt8]?]? {
+    package func byteaArray(_ column: Int) throws(PostgresError) -> [[UInt8]?]? {
         defer { extendLifetime(self) }
         return try field(column).byteaArray()
     }

@@ -2,12 +2,12 @@
 ///
 /// Unlike a COPY it contains the type of each field, so one column can carry rows of several
 /// shapes. It borrows its bytes and must not outlive them.
-public struct PostgresRecord: PostgresFields, ~Copyable {
+package struct PostgresRecord: PostgresFields, ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private var fields: [(type: PostgresType, range: Range<Int>?)] = []
 
     /// Parses a value; throws `protocolViolation` if the bytes are not a record.
-    public init(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
+    package init(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
         self.bytes = bytes
         guard bytes.count >= 4 else { throw Self.violation("it is too short") }
         let count = bytes.bigEndian(at: 0, as: Int32.self)
@@ -36,15 +36,15 @@ public struct PostgresRecord: PostgresFields, ~Copyable {
     }
 
     /// The number of fields.
-    public var fieldCount: Int { fields.count }
+    package var fieldCount: Int { fields.count }
 
     /// The type of a field; nil if there is no such field.
-    public func type(of column: Int) -> PostgresType? {
+    package func type(of column: Int) -> PostgresType? {
         fields.indices.contains(column) ? fields[column].type : nil
     }
 
     /// A field; its bytes are valid only as long as those of the record.
-    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
+    package func field(_ column: Int) throws(PostgresError) -> PostgresField {
         guard fields.indices.contains(column) else {
             throw PostgresError(
                 .misuse,

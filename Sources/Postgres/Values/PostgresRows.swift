@@ -3,14 +3,14 @@ import CPostgres
 /// The rows a statement returned, in binary format.
 ///
 /// Immutable, and freed with the last reference; libpq allows several threads to read one result.
-public final class PostgresRows: Sendable {
+package final class PostgresRows: Sendable {
     nonisolated(unsafe) private let pointer: OpaquePointer
 
     /// The number of rows.
-    public let count: Int
+    package let count: Int
 
     /// The number of columns; 0 for a statement that returns no rows.
-    public let columnCount: Int
+    package let columnCount: Int
 
     /// Takes over a result of libpq.
     init(_ result: OpaquePointer) {
@@ -24,7 +24,7 @@ public final class PostgresRows: Sendable {
     /// The single row of a result.
     ///
     /// Throws `misuse` if there is none or more than one.
-    public func single() throws(PostgresError) -> PostgresRow {
+    package func single() throws(PostgresError) -> PostgresRow {
         guard count == 1 else {
             throw PostgresError(
                 .misuse,
@@ -63,25 +63,25 @@ public final class PostgresRows: Sendable {
 
 extension PostgresRows: RandomAccessCollection {
     /// The index of the first row.
-    public var startIndex: Int { 0 }
+    package var startIndex: Int { 0 }
 
     /// The index after the last row.
-    public var endIndex: Int { count }
+    package var endIndex: Int { count }
 
     /// One row; for an index past the last row, its accessors throw.
-    public subscript(row: Int) -> PostgresRow { PostgresRow(rows: self, index: row) }
+    package subscript(row: Int) -> PostgresRow { PostgresRow(rows: self, index: row) }
 }
 
 /// One row of a result; it keeps the result alive.
-public struct PostgresRow: PostgresFields, Sendable {
+package struct PostgresRow: PostgresFields, Sendable {
     let rows: PostgresRows
     let index: Int
 
     /// The number of columns.
-    public var fieldCount: Int { rows.columnCount }
+    package var fieldCount: Int { rows.columnCount }
 
     /// A field; its bytes are valid only as long as the result.
-    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
+    package func field(_ column: Int) throws(PostgresError) -> PostgresField {
         try rows.field(row: index, column: column)
     }
 }

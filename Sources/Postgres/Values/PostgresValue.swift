@@ -1,7 +1,7 @@
 /// A value sent to the server in its binary format, as a parameter or a field of a COPY.
 ///
 /// Each case may hold nil for a null of its type; ``null`` leaves the type to the server.
-public enum PostgresValue: Sendable, Hashable {
+package enum PostgresValue: Sendable, Hashable {
     /// A null whose type the server infers.
     case null
     /// `boolean`.
@@ -34,7 +34,7 @@ public enum PostgresValue: Sendable, Hashable {
     case uuidArray([[UInt8]?]?)
 
     /// The type that is sent to the server.
-    public var type: PostgresType {
+    package var type: PostgresType {
         switch self {
         case .null: .inferred
         case .bool: .bool

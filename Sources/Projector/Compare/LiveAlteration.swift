@@ -2,16 +2,16 @@ internal import Postgres
 internal import Projections
 
 /// A live table, or its view, that differs from what a rebuild creates.
-public struct LiveAlteration: Codable, Hashable, Sendable {
+package struct LiveAlteration: Codable, Hashable, Sendable {
     /// The projection's name.
-    public let projection: String
+    package let projection: String
     /// What was altered.
-    public let kind: Kind
+    package let kind: Kind
     /// What differs, and what to do next, in one sentence; safe to log.
-    public let message: String
+    package let message: String
 
     /// What can be altered.
-    public enum Kind: String, Codable, Sendable {
+    package enum Kind: String, Codable, Sendable {
         /// The table: it is gone, or has other columns.
         case table
         /// The view: it is gone, or shows something other than the table.

@@ -7,7 +7,7 @@ extension Projector {
     /// The result of a comparison.
     public struct Comparison: Sendable {
         /// What differs in the new tables.
-        public let difference: ProjectionDifference
+        package let difference: ProjectionDifference
         /// The new tables as they were compared: each up to the position of the live one.
         public internal(set) var tables: [Rebuilt] = []
         /// Projections whose live table does not match the digest or number of rows recorded in
@@ -17,11 +17,11 @@ extension Projector {
         /// of them; checked only if the catalog is that of the live tables and all rows are equal.
         public let citationMismatches: [String]
         /// Subscriptions that only the live tables refuse, or only the new ones.
-        public let refusals: RefusalDifference
+        package let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
         public internal(set) var unmatched: [Rebuilt] = []
         /// Live tables and views that differ from what a rebuild creates.
-        public internal(set) var alterations: [LiveAlteration]
+        package internal(set) var alterations: [LiveAlteration]
         /// Projections whose live table is gone, or is altered so much that no row can be compared.
         public internal(set) var uncomparable: [String] = []
         /// Events of the log that were in no live table at the time of the comparison.
@@ -70,7 +70,7 @@ extension Projector {
         then afterwards: Afterwards,
         whatIf: WhatIf? = nil,
         catalog: ComparedCatalog = .newest,
-        samplesMax: Int = ProjectionDifference.samplesDefault,
+        samplesMax: Int = 10,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Comparison {
         let action =

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 internal import Projections
 
@@ -6,47 +6,47 @@ internal import Projections
 ///
 /// For tables built from one log up to one commit: the same event must be refused for the same
 /// reason.
-public struct RefusalDifference: Codable, Hashable, Sendable {
+package struct RefusalDifference: Codable, Hashable, Sendable {
     /// Refusals on both sides: one for each projection and subscription.
-    public internal(set) var same = 0
+    package internal(set) var same = 0
     /// Subscriptions that both sides refuse identically in some projection.
     ///
     /// Only texts show it.
-    public internal(set) var sameStreams = 0
+    package internal(set) var sameStreams = 0
     /// Refusals on only one side, or with another reason or event on each.
-    public internal(set) var changedCount = 0
+    package internal(set) var changedCount = 0
     /// The first of them, by projection and subscription; at most `changedMax`.
-    public internal(set) var changed: [Changed] = []
+    package internal(set) var changed: [Changed] = []
 
     /// The most refusals that are listed, for a person to read.
-    public static let changedMax = 100
+    package static let changedMax = 100
 
     private enum CodingKeys: CodingKey { case same, changedCount, changed }
 
     /// A refusal that differs between the sides.
-    public struct Changed: Codable, Hashable, Sendable {
+    package struct Changed: Codable, Hashable, Sendable {
         /// The projection's name.
-        public let projection: String
+        package let projection: String
         /// The subscription.
-        public let originalTransactionId: String
+        package let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: StoreEnvironment
+        package let environment: StoreEnvironment
         /// The refusal of the live table; nil if it refuses nothing.
-        public let live: Refusal?
+        package let live: Refusal?
         /// The refusal of the new table; nil if it refuses nothing.
-        public let rebuilt: Refusal?
+        package let rebuilt: Refusal?
     }
 
     /// Why a subscription has no row.
-    public struct Refusal: Codable, Hashable, Sendable {
+    package struct Refusal: Codable, Hashable, Sendable {
         /// The event that the fold refused.
-        public let position: Position
+        package let position: Position
         /// The fold's reason.
-        public let reason: String
+        package let reason: String
     }
 
     /// Creates an empty difference.
-    public init() {}
+    package init() {}
 }
 
 extension RefusalDifference {

@@ -1,6 +1,6 @@
-public import Events
-public import Postgres
-public import Projections
+package import Events
+package import Postgres
+package import Projections
 
 /// Reads the difference between two builds of projections from their tables.
 ///
@@ -9,9 +9,9 @@ public import Projections
 /// subscription, so memory grows neither with the tables nor with the differences. Ordinals are
 /// used only for finding rows: an inserted row shifts all rows after it, but counts as one row
 /// added.
-public enum TableDifference {
+package enum TableDifference {
     /// The two tables of one projection.
-    public struct Pair: Sendable {
+    package struct Pair: Sendable {
         let projection: any Projection
         let old: String
         let oldVersion: Int?
@@ -25,7 +25,7 @@ public enum TableDifference {
         ///   - old: The schema of the old table, unquoted.
         ///   - oldVersion: The version that built it; nil if unknown.
         ///   - new: The schema of the new table, unquoted.
-        public init(
+        package init(
             _ projection: any Projection,
             old: String,
             oldVersion: Int?,
@@ -55,7 +55,7 @@ public enum TableDifference {
     ///   - session: A session with an open transaction, preferably `readOnlySnapshot`.
     /// - Returns: The difference, `isEqual` if there is none.
     /// - Throws: The server's error, above all if a new table is missing, or may not be read.
-    public static func read(
+    package static func read(
         _ pairs: [Pair],
         of lanes: LaneCount = .one,
         without excluded: Set<StreamID> = [],

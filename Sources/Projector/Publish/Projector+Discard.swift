@@ -111,7 +111,7 @@ extension Projector {
     }
 
     /// The names among these of projections that this program does not have.
-    public func retired(among names: [String]) -> [String] {
+    package func retired(among names: [String]) -> [String] {
         names.filter { name in !projections.contains { $0.name == name } }
     }
 

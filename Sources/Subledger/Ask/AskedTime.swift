@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Foundation
 
 /// A time as a user writes it in a question, before the clock and the time zone of the question are
@@ -6,9 +6,9 @@ internal import Foundation
 ///
 /// Parsing is pure: `now`, `yesterday` and `2 days ago` stay words until ``instant(now:in:)``
 /// receives a clock, and a date stays a date until it receives a time zone.
-public struct AskedTime: Hashable, Sendable {
+package struct AskedTime: Hashable, Sendable {
     /// What was written.
-    public let text: String
+    package let text: String
     private let form: Form
 
     /// The forms, with their values.
@@ -41,10 +41,10 @@ public struct AskedTime: Hashable, Sendable {
     /// The fewest digits of a number that is read as milliseconds; shorter numbers are positions.
     ///
     /// Twelve digits are milliseconds from 1973 on, and exceed the events of any ledger.
-    public static let millisecondDigitsMin = 12
+    package static let millisecondDigitsMin = 12
 
     /// The accepted forms, for errors and help.
-    public static let forms =
+    package static let forms =
         "2026-03-03T09:00:00Z, 2026-03-03 (midnight UTC, or of the given tz), 1772528400000 "
         + "(milliseconds), now, today, yesterday or \"2 days ago\""
 
@@ -54,7 +54,7 @@ public struct AskedTime: Hashable, Sendable {
     private static let unitsMax = 100_000
 
     /// Parses a time; nil if the text has none of the ``forms``.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard let form = AskedTime.form(of: text) else { return nil }
         self.text = text
         self.form = form
@@ -89,7 +89,7 @@ public struct AskedTime: Hashable, Sendable {
     }
 
     /// Whether the time zone of the question decides which instant is meant.
-    public var needsZone: Bool {
+    package var needsZone: Bool {
         switch form {
         case .instant, .now: false
         case .wallClock, .day: true
@@ -105,7 +105,7 @@ public struct AskedTime: Hashable, Sendable {
     ///     skips is moved forward by the length of the gap, and of a local time that occurs twice
     ///     the earlier one is used.
     /// - Returns: The instant.
-    public func instant(now: Instant, in zone: QuestionZone) -> Instant {
+    package func instant(now: Instant, in zone: QuestionZone) -> Instant {
         let calendar = zone.calendar
         switch form {
         case .instant(let instant): return instant
@@ -122,7 +122,7 @@ public struct AskedTime: Hashable, Sendable {
     }
 
     /// What the clock change of a time zone does to a time that was written without a zone.
-    public enum ClockChange: Hashable, Sendable {
+    package enum ClockChange: Hashable, Sendable {
         /// The local time never occurs: clocks are put forward over it.
         case skipped
         /// The local time occurs twice: clocks are put back over it.
@@ -131,7 +131,7 @@ public struct AskedTime: Hashable, Sendable {
 
     /// What the zone's clock change does to the time, where summer time begins or ends; nil for an
     /// ordinary time.
-    public func clockChange(in zone: QuestionZone) -> ClockChange? {
+    package func clockChange(in zone: QuestionZone) -> ClockChange? {
         guard case .wallClock(let shown) = form else { return nil }
         let instant = AskedTime.instant(showing: shown, in: zone.calendar)
         let zone = zone.calendar.timeZone

@@ -1,35 +1,35 @@
-public import EventLog
-public import Events
-public import Projections
+package import EventLog
+package import Events
+package import Projections
 
 /// Which issues of a magazine a customer has unlocked, by the magazine rule: the newest issue when
 /// a run of periods began, and each issue published while it lasted.
-public struct ContentDocument: Codable, Hashable, Sendable {
+package struct ContentDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
-    public let id: String
+    package let id: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The instant asked about.
-    public let at: Instant
+    package let at: Instant
     /// The uninterrupted times in which the customer was subscribed.
-    public let runs: [Range<Instant>]
+    package let runs: [Range<Instant>]
     /// The issues that had been published.
-    public let issues: [Line]
+    package let issues: [Line]
     /// What was erased of the subscriptions.
-    public let erasures: [ErasureMark]
+    package let erasures: [ErasureMark]
 
     /// An issue that had been published.
-    public struct Line: Codable, Hashable, Sendable {
+    package struct Line: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// When it was published.
-        public let publishedAt: Instant
+        package let publishedAt: Instant
         /// Whether the customer has it.
-        public let unlocked: Bool
+        package let unlocked: Bool
         /// `newestAtStart` or `published`; nil if it is locked.
-        public let reason: String?
+        package let reason: String?
         /// The run that unlocks it.
-        public let run: Range<Instant>?
+        package let run: Range<Instant>?
     }
 }
 
@@ -46,7 +46,7 @@ extension Ledger {
     ///     unlocks nothing, as if it had never been bought.
     /// - Returns: The answer.
     /// - Throws: As `access`.
-    public func content(
+    package func content(
         _ issues: [Issue],
         of subject: SubjectID,
         at instant: Instant,

@@ -1,23 +1,23 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 internal import Projections
 
 /// A subscription whose current status should be requested from Apple, and why.
-public struct DueDocument: Codable, Hashable, Sendable {
+package struct DueDocument: Codable, Hashable, Sendable {
     /// Its id.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// `ends_soon`, `failed` or `overdue`; `unreadable` if one of its events cannot be read.
-    public let reason: String
+    package let reason: String
     /// The end of the last known access, including its grace period; nil if nothing is certain.
-    public private(set) var accessEnd: Instant?
+    package private(set) var accessEnd: Instant?
     /// The product that renews next.
-    public private(set) var autoRenewProductId: String?
+    package private(set) var autoRenewProductId: String?
     /// The length of the newest period, in milliseconds; nil if it is not certain.
-    public private(set) var periodMilliseconds: Int64?
+    package private(set) var periodMilliseconds: Int64?
     /// The events that cannot be read, if that is the reason.
-    public private(set) var unreadable: [Position]?
+    package private(set) var unreadable: [Position]?
 }
 
 extension Ledger {
@@ -33,7 +33,7 @@ extension Ledger {
     ///   - take: Receives each subscription while the log is read.
     /// - Returns: The subscriptions with an event that cannot be read.
     /// - Throws: `QuestionError`, `EventLogError`, and what `take` throws.
-    public func forEachDue(
+    package func forEachDue(
         at instant: Instant,
         withinMilliseconds milliseconds: Int64,
         in environment: StoreEnvironment? = nil,

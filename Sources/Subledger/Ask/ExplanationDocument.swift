@@ -1,5 +1,5 @@
 public import Events
-public import EventLog
+package import EventLog
 internal import Projections
 
 /// Why a customer did or did not have access at an instant, and what the ledger answered then.
@@ -189,6 +189,6 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// The last position used.
         public let verifiedTo: PropertyValue
         /// The newest commit of each lane used.
-        public let heads: [VerificationReport.Head]
+        package let heads: [VerificationReport.Head]
     }
 }

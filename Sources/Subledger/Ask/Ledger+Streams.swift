@@ -1,4 +1,4 @@
-public import EventLog
+package import EventLog
 
 extension Ledger {
     /// The most lines of one page.
@@ -9,7 +9,7 @@ extension Ledger {
     ///
     /// - Parameter take: Receives each subscription; stops the list if it throws.
     /// - Throws: `EventLogError`, and what `take` throws.
-    public func forEachStream(_ take: (StreamSummary) throws -> Void) async throws {
+    package func forEachStream(_ take: (StreamSummary) throws -> Void) async throws {
         try await forEach(take) { try await log.streams(after: $0, limit: Ledger.pageLines) }
     }
 

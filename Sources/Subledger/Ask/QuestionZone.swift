@@ -2,15 +2,15 @@ internal import Events
 internal import Foundation
 
 /// The time zone in which a question writes its dates.
-public struct QuestionZone: Hashable, Sendable {
+package struct QuestionZone: Hashable, Sendable {
     /// Its name in notes: `UTC`, `Europe/Berlin`, `+05:30`.
-    public let name: String
+    package let name: String
     private let zone: TimeZone
     // Nearly every time is written in UTC, so this is decided once.
     private let isUTC: Bool
 
     /// Coordinated universal time: the default zone of every question.
-    public static let utc = QuestionZone(name: "UTC", zone: .gmt)
+    package static let utc = QuestionZone(name: "UTC", zone: .gmt)
 
     /// The zone in which texts write times while a question is answered and printed.
     ///
@@ -25,7 +25,7 @@ public struct QuestionZone: Hashable, Sendable {
 
     /// Accepts a name of the time zone database in any letter case, `local` for the zone of this
     /// machine, or an offset from UTC such as `+05:30`; nil for anything else.
-    public init?(_ name: String) {
+    package init?(_ name: String) {
         if ["utc", "z", "gmt"].contains(name.lowercased()) {
             self = .utc
         } else if name.lowercased() == "local" {

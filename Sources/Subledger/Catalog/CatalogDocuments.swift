@@ -1,26 +1,26 @@
-public import Catalog
-public import Events
-public import Projections
+package import Catalog
+package import Events
+package import Projections
 
 /// A version of the catalog, without its content.
-public struct CatalogVersionDocument: Codable, Hashable, Sendable {
+package struct CatalogVersionDocument: Codable, Hashable, Sendable {
     /// Its number.
-    public let version: Int
+    package let version: Int
     /// The first instant at which it is in force.
-    public let effectiveFrom: Instant
+    package let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// The file it was read from.
-    public let source: String
+    package let source: String
     /// SHA-256 of its content, in hexadecimal.
-    public let digest: String
+    package let digest: String
     /// The number of subscriptions in it.
-    public let subscriptions: Int
+    package let subscriptions: Int
     /// The number of other products in it.
-    public let products: Int
+    package let products: Int
 
     /// The document of a version.
-    public init(_ version: CatalogStore.Version) {
+    package init(_ version: CatalogStore.Version) {
         self.version = version.record.version
         effectiveFrom = version.record.effectiveFrom
         recordedAt = version.record.recordedAt
@@ -32,24 +32,24 @@ public struct CatalogVersionDocument: Codable, Hashable, Sendable {
 }
 
 /// A version of the catalog, with its content.
-public struct CatalogShowDocument: Codable, Sendable {
+package struct CatalogShowDocument: Codable, Sendable {
     /// Its number.
-    public let version: Int
+    package let version: Int
     /// The first instant at which it is in force.
-    public let effectiveFrom: Instant
+    package let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// The file it was read from.
-    public let source: String
+    package let source: String
     /// SHA-256 of its content, in hexadecimal.
-    public let digest: String
+    package let digest: String
     /// Its content.
-    public let catalog: CatalogDocument
+    package let catalog: CatalogDocument
     /// How it classifies each change of plan.
-    public let changes: [PlanChangeMatrix.Change]
+    package let changes: [PlanChangeMatrix.Change]
 
     /// The document of a version.
-    public init(_ version: CatalogStore.Version) {
+    package init(_ version: CatalogStore.Version) {
         self.version = version.record.version
         effectiveFrom = version.record.effectiveFrom
         recordedAt = version.record.recordedAt
@@ -61,20 +61,20 @@ public struct CatalogShowDocument: Codable, Sendable {
 }
 
 /// How one version of the catalog differs from another.
-public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
+package struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     /// The older version; nil if there was none.
-    public let from: Int?
+    package let from: Int?
     /// The newer version.
-    public let to: Int
+    package let to: Int
     /// Products that are new.
-    public let added: [String]
+    package let added: [String]
     /// Products that are gone.
-    public let removed: [String]
+    package let removed: [String]
     /// Products that differ.
-    public let changed: [CatalogDifference.Changed]
+    package let changed: [CatalogDifference.Changed]
 
     /// The document of a difference.
-    public init(_ difference: CatalogDifference, from: Int?, to: Int) {
+    package init(_ difference: CatalogDifference, from: Int?, to: Int) {
         self.from = from
         self.to = to
         added = difference.added
@@ -84,42 +84,42 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
 }
 
 /// The result of an import of a catalog.
-public struct CatalogImportDocument: Codable, Hashable, Sendable {
+package struct CatalogImportDocument: Codable, Hashable, Sendable {
     /// The version with this content; in a dry run, the version it would become.
-    public let version: Int
+    package let version: Int
     /// Whether it was added, or would be.
-    public let added: Bool
+    package let added: Bool
     /// Whether this was a dry run, which changes nothing.
-    public let dryRun: Bool
+    package let dryRun: Bool
     /// The format of the file.
-    public let format: String
+    package let format: String
     /// The first instant at which it is in force.
-    public let effectiveFrom: Instant
+    package let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
-    public let recordedAt: Instant
+    package let recordedAt: Instant
     /// SHA-256 of its content, in hexadecimal.
-    public let digest: String
+    package let digest: String
     /// The number of subscriptions in it.
-    public let subscriptions: Int
+    package let subscriptions: Int
     /// The number of other products in it.
-    public let products: Int
+    package let products: Int
     /// Warnings about the file for the operator.
-    public let warnings: [Warning]
+    package let warnings: [Warning]
     /// How it differs from the previous version.
-    public let difference: CatalogDifferenceDocument
+    package let difference: CatalogDifferenceDocument
     /// How it classifies each change of plan.
-    public let changes: [PlanChangeMatrix.Change]
+    package let changes: [PlanChangeMatrix.Change]
 
     /// A warning about a file for the operator.
-    public struct Warning: Codable, Hashable, Sendable {
+    package struct Warning: Codable, Hashable, Sendable {
         /// The machine-readable code of the warning.
-        public let code: String
+        package let code: String
         /// The warning as text.
-        public let message: String
+        package let message: String
     }
 
     /// The document of an import.
-    public init(_ result: CatalogStore.Import, _ content: CatalogContent, isDryRun: Bool) {
+    package init(_ result: CatalogStore.Import, _ content: CatalogContent, isDryRun: Bool) {
         let record = result.version.record
         version = record.version
         added = result.isAdded

@@ -1,7 +1,7 @@
 internal import AppStore
-public import Catalog
+package import Catalog
 public import EventLog
-public import Events
+package import Events
 public import Projections
 internal import Synchronization
 
@@ -15,12 +15,12 @@ extension Ledger {
 }
 
 /// The product catalog of a ledger: versions in, history out.
-public struct CatalogStore: Sendable {
+package struct CatalogStore: Sendable {
     private let log: EventLog
     private let read = ReadVersions()
 
     /// The catalog stored next to a log.
-    public init(log: EventLog) {
+    package init(log: EventLog) {
         self.log = log
     }
 
@@ -29,7 +29,7 @@ public struct CatalogStore: Sendable {
     /// Offsets stand for the instant of the newest commit that they name.
     ///
     /// - Throws: `EventLogError`; `CatalogError` if a version cannot be read back.
-    public func history(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
+    package func history(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
         let versions = try await versions()
         guard let instant = try await log.recordingBound(of: knownAt) else {
             return CatalogHistory(versions.map(\.catalog))
@@ -40,11 +40,11 @@ public struct CatalogStore: Sendable {
     }
 
     /// A version, parsed.
-    public struct Version: Sendable {
+    package struct Version: Sendable {
         /// The stored record.
-        public let record: CatalogVersion
+        package let record: CatalogVersion
         /// Its content.
-        public let catalog: ProductCatalog
+        package let catalog: ProductCatalog
 
         init(_ record: CatalogVersion) throws(CatalogError) {
             self.record = record
@@ -57,21 +57,21 @@ public struct CatalogStore: Sendable {
     }
 
     /// The result of an import.
-    public struct Import: Sendable {
+    package struct Import: Sendable {
         /// The version with this content; in a dry run, the version it would become.
-        public let version: Version
+        package let version: Version
         /// Whether it was added, or would be; false if the newest version has the same content.
-        public let isAdded: Bool
+        package let isAdded: Bool
         /// How it differs from the version imported before; empty if nothing was added.
-        public let difference: CatalogDifference
+        package let difference: CatalogDifference
         /// The version imported before; nil for the first.
-        public let previous: Version?
+        package let previous: Version?
     }
 
     /// Every version, by number.
     ///
     /// - Throws: `EventLogError`; `CatalogError` if one cannot be read back.
-    public func versions() async throws -> [Version] {
+    package func versions() async throws -> [Version] {
         let known = read.versions.withLock { $0 }
         let records = try await log.catalogs(havingRead: known.map(\.record))
         let versions = try records.map { record in
@@ -92,7 +92,7 @@ public struct CatalogStore: Sendable {
     ///   - isDryRun: Report what would happen, and add nothing.
     /// - Returns: The version with this content, and what is new in it.
     /// - Throws: `EventLogError`; `CatalogError` if the newest version cannot be read back.
-    public func add(
+    package func add(
         _ content: CatalogContent,
         effectiveFrom: Instant?,
         source: String,

@@ -43,7 +43,7 @@ extension Ledger {
     ///   - notice: Receives the subscriptions whose customer has too many to be looked up.
     ///   - take: Receives each claim.
     /// - Throws: `EventLogError`, and what `take` throws.
-    public func forEachClaim(
+    package func forEachClaim(
         contested isContested: Bool = false,
         notice: (String) -> Void = { _ in },
         _ take: (ClaimDocument) throws -> Void

@@ -56,9 +56,9 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
 }
 
 /// The customers whom links name.
-public struct LinkedCustomersDocument: Codable, Hashable, Sendable {
+package struct LinkedCustomersDocument: Codable, Hashable, Sendable {
     /// In the order of their bytes.
-    public let customers: [EventLog.LinkedCustomer]
+    package let customers: [EventLog.LinkedCustomer]
 }
 
 extension Ledger {
@@ -97,7 +97,7 @@ extension Ledger {
     ///   - limit: The most customers to return.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
-    public func linkedCustomers(
+    package func linkedCustomers(
         after name: String = "",
         limit: Int = 1000
     ) async throws(EventLogError) -> LinkedCustomersDocument {

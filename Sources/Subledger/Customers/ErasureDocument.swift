@@ -1,17 +1,17 @@
 public import EventLog
-public import Events
+package import Events
 
 /// What an erasure removed, or would remove.
-public struct ErasureDocument: Encodable, Hashable, Sendable {
+package struct ErasureDocument: Encodable, Hashable, Sendable {
     /// Whether it was done; false for a dry run.
-    public let erased: Bool
+    package let erased: Bool
     /// What is removed, subscription by subscription.
-    public let erasures: [StreamErasure]
+    package let erasures: [StreamErasure]
     /// What counts as the customer's and is kept.
-    public let left: [ErasureException]
+    package let left: [ErasureException]
 
     /// The document of erasures.
-    public init(
+    package init(
         _ erasures: [StreamErasure],
         leaving exceptions: [ErasureException] = [],
         isDone: Bool
@@ -27,7 +27,7 @@ extension StreamErasure: Encodable {
     }
 
     /// Writes the offsets of events and confirmations, and the numbers of payloads, as ranges.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(position, forKey: .position)
         try container.encode(stream.originalTransactionId, forKey: .originalTransactionId)
@@ -44,14 +44,14 @@ extension StreamErasure: Encodable {
 
 /// A subscription that counts as a customer's but is not erased with them, because an erasure
 /// cannot be undone: to erase it too, link it to the customer first.
-public struct ErasureException: Hashable, Sendable {
+package struct ErasureException: Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    package let stream: StreamID
     /// Why it is kept.
-    public let reason: Reason
+    package let reason: Reason
 
     /// Why a subscription is not erased with a customer.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// It has app account tokens that do not belong to the customer.
         case otherTokens([String])
         /// It has no token, and is joined to these tokens as much as to the customer.
@@ -81,7 +81,7 @@ extension ErasureException: Encodable {
     private enum CodingKeys: CodingKey { case originalTransactionId, environment, reason }
 
     /// Writes the subscription, and the reason as text.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(stream.originalTransactionId, forKey: .originalTransactionId)
         try container.encode(stream.environment, forKey: .environment)

@@ -1,6 +1,6 @@
 public import EventLog
 public import Events
-public import Projections
+package import Projections
 
 extension Ledger {
     /// All subscriptions of a customer in one environment, with who claimed them when.
@@ -14,7 +14,7 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     /// - Returns: The customer; without any subscription if nothing is known of the id.
     /// - Throws: `tooManyStreams` above `EventLog.customerStreamsMax`, `databaseUnavailable`.
-    public func customer(
+    package func customer(
         _ name: String,
         in environment: StoreEnvironment = .production,
         knownAt: KnownAt = .latest
@@ -37,7 +37,7 @@ extension Ledger {
     }
 
     /// The environments in which an id leads to any subscription, in the order of listings.
-    public func environments(
+    package func environments(
         ofCustomer name: String
     ) async throws(EventLogError) -> [StoreEnvironment] {
         let streams = try await log.streams(with: [

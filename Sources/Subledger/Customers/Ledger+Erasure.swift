@@ -1,6 +1,6 @@
 internal import AppStore
-public import EventLog
-internal import Events
+package import EventLog
+public import Events
 internal import Projections
 
 /// Why something is erased, and by whom.
@@ -39,7 +39,7 @@ extension Ledger {
     /// - Parameter customer: The app's own id for the customer, or an app account token.
     /// - Returns: The targets; empty if the log does not know the customer.
     /// - Throws: `EventLogError`.
-    public func erasureTargets(
+    package func erasureTargets(
         ofCustomer customer: String
     ) async throws(EventLogError) -> [ErasureTarget] {
         let names = customer.spellingsOfUUID.map(StreamKey.customer)
@@ -119,7 +119,7 @@ extension Ledger {
     ///   - targets: What `erasureTargets` found.
     /// - Returns: The subscriptions, by environment.
     /// - Throws: `EventLogError`.
-    public func erasureExceptions(
+    package func erasureExceptions(
         ofCustomer customer: String,
         targets: [ErasureTarget]
     ) async throws(EventLogError) -> [ErasureException] {
@@ -149,12 +149,27 @@ extension Ledger {
     ///   payloads; empty if nothing is left to erase. `erase` returns the same unless something is
     ///   written in the meantime.
     /// - Throws: `EventLogError`.
-    public func plannedErasures(
+    package func plannedErasures(
         of targets: [ErasureTarget]
     ) async throws(EventLogError) -> [StreamErasure] {
         var planned: [StreamErasure] = []
         for target in targets { planned += try await log.plannedErasure(of: target) }
         return planned.mergedByStream
+    }
+
+    /// Erases a customer from the log; after an interruption, the same call completes it.
+    ///
+    /// - Parameters:
+    ///   - customer: The app's own id for the customer, or an app account token.
+    ///   - reason: Why, and by whom.
+    /// - Returns: The positions of the erasures; empty if nothing was left to erase.
+    /// - Throws: `Rejection` if the reason exceeds its limits; `EventLogError`: `sharedPayloads`
+    ///   if others' subscriptions share payloads with these, before anything was erased;
+    ///   `permissionDenied` unless the login is a member of `ledger_eraser`,
+    ///   `databaseUnavailable`.
+    public func erase(customer: String, reason: ErasureReason) async throws -> [Position] {
+        let targets = try await erasureTargets(ofCustomer: customer)
+        return try await erase(targets, reason: reason, withSiblings: false).compactMap(\.position)
     }
 
     /// Erases subscription by subscription; after an interruption, the same call completes it.
@@ -168,7 +183,7 @@ extension Ledger {
     /// - Returns: What was erased, one for each subscription; empty if nothing was left to erase.
     /// - Throws: `Rejection` if the reason exceeds its limits; `EventLogError`: `sharedPayloads`
     ///   before anything was erased, `permissionDenied`, `databaseUnavailable`.
-    public func erase(
+    package func erase(
         _ targets: [ErasureTarget],
         reason: ErasureReason,
         withSiblings: Bool,

@@ -1,27 +1,27 @@
 internal import AppStore
-public import EventLog
-public import Events
+import EventLog
+package import Events
 internal import Projections
 
 /// The properties shared by all lines of a list of links.
-public struct LinkImport: Sendable {
+package struct LinkImport: Sendable {
     /// Where the purchases were made; nil for the one environment in which an id is known.
-    public var environment: StoreEnvironment?
+    package var environment: StoreEnvironment?
     /// The person or program that makes the statements.
-    public var statedBy: String
+    package var statedBy: String
     /// The reason; empty if none is given.
-    public var reason: String
+    package var reason: String
     /// Whether lines are only checked and nothing is written; memory then grows with their number.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
 
     /// The most lines that are looked up and appended together.
-    public static let batchLinesMax = 512
+    package static let batchLinesMax = 512
 
     /// The number of histories read concurrently.
     static let readersMax = 8
 
     /// Creates an import.
-    public init(
+    package init(
         environment: StoreEnvironment? = nil,
         statedBy: String,
         reason: String = "",
@@ -46,7 +46,7 @@ extension Ledger {
     ///   - progress: Receives the number of processed lines.
     /// - Returns: The outcomes.
     /// - Throws: `EventLogError`, or what `next` threw; what was appended before stays.
-    public func importLinks(
+    package func importLinks(
         _ list: LinkImport,
         clock: () -> Instant = { .systemClock() },
         next: () async throws -> [Result<LinkLine, RefusedLine>]?,

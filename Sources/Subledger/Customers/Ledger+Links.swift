@@ -41,7 +41,7 @@ public enum LinkOutcome: Sendable {
 
 extension Ledger {
     /// The channel of statements made through this API.
-    public static let operatorSource = "operator"
+    package static let operatorSource = "operator"
 
     /// Appends the operator's statement that a subscription belongs to a customer, or to none.
     ///
@@ -115,7 +115,7 @@ extension Ledger {
     ///   - now: Our clock.
     /// - Returns: The instant; `Instant.epoch` means from the first purchase on.
     /// - Throws: `EventLogError`.
-    public func linkStart(
+    package func linkStart(
         of stream: StreamID,
         for customer: String,
         now: Instant

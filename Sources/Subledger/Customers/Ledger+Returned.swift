@@ -1,18 +1,18 @@
 internal import EventLog
-public import Events
+package import Events
 
 /// A subscription that names the person of an erased customer again.
-public struct ReturnedCustomer: Codable, Hashable, Sendable {
+package struct ReturnedCustomer: Codable, Hashable, Sendable {
     /// Apple's id of the subscription.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// Its first event with an app account token that came after the erasure.
-    public let position: Position
+    package let position: Position
     /// Apple's id of the subscription that was erased.
-    public let erased: String
+    package let erased: String
     /// The event that erased it.
-    public let erasure: Position
+    package let erasure: Position
 }
 
 extension Ledger {
@@ -26,7 +26,7 @@ extension Ledger {
     ///
     /// - Returns: The first event of each subscription, by erasure.
     /// - Throws: `EventLogError`.
-    public func returnedCustomers() async throws(EventLogError) -> [ReturnedCustomer] {
+    package func returnedCustomers() async throws(EventLogError) -> [ReturnedCustomer] {
         var found: [ReturnedCustomer] = []
         for erasure in try await log.erasures() {
             guard let removed = Erasure(erasure.fact.content), removed.scope == .customer else {

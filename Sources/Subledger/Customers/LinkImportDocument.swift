@@ -1,19 +1,19 @@
-public import Events
+package import Events
 
 /// A line of a list that assigns a subscription to a customer.
-public struct LinkLine: Hashable, Sendable {
+package struct LinkLine: Hashable, Sendable {
     /// The number of the line, from 1.
-    public let number: Int
+    package let number: Int
     /// The app's own id for the customer.
-    public let customer: String
+    package let customer: String
     /// Apple's `originalTransactionId`.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// When it begins; nil for the first purchase, if no link named the subscription before,
     /// otherwise for now.
-    public let from: Instant?
+    package let from: Instant?
 
     /// Creates a line.
-    public init(number: Int, customer: String, originalTransactionId: String, from: Instant?) {
+    package init(number: Int, customer: String, originalTransactionId: String, from: Instant?) {
         self.number = number
         self.customer = customer
         self.originalTransactionId = originalTransactionId
@@ -22,16 +22,16 @@ public struct LinkLine: Hashable, Sendable {
 }
 
 /// A line that was refused.
-public struct RefusedLine: Error, Codable, Hashable, Sendable {
+package struct RefusedLine: Error, Codable, Hashable, Sendable {
     /// The number of the line, from 1.
-    public let line: Int
+    package let line: Int
     /// The machine-readable reason.
-    public let reason: String
+    package let reason: String
     /// Why, and what to do.
-    public let message: String
+    package let message: String
 
     /// Creates a refusal.
-    public init(line: Int, reason: String, message: String) {
+    package init(line: Int, reason: String, message: String) {
         self.line = line
         self.reason = reason
         self.message = message
@@ -39,21 +39,21 @@ public struct RefusedLine: Error, Codable, Hashable, Sendable {
 }
 
 /// The result of importing a list of links.
-public struct LinkImportDocument: Codable, Hashable, Sendable {
+package struct LinkImportDocument: Codable, Hashable, Sendable {
     /// Lines read, including refused ones.
-    public internal(set) var lines = 0
+    package internal(set) var lines = 0
     /// Links that were appended; in a dry run, those that would be.
-    public internal(set) var appended = 0
+    package internal(set) var appended = 0
     /// Links that the log already contained.
-    public internal(set) var known = 0
+    package internal(set) var known = 0
     /// Lines that were refused.
-    public internal(set) var rejected = 0
+    package internal(set) var rejected = 0
     /// Whether this was a dry run, which writes nothing.
-    public let isDryRun: Bool
+    package let isDryRun: Bool
     /// By lane number, the offset up to which the log contains these links.
-    public internal(set) var positions: [String: Int64] = [:]
+    package internal(set) var positions: [String: Int64] = [:]
     /// The first refusals, up to `IngestReport.rejectionsMax`.
-    public internal(set) var rejections: [RefusedLine] = []
+    package internal(set) var rejections: [RefusedLine] = []
 
     init(isDryRun: Bool) {
         self.isDryRun = isDryRun

@@ -1,22 +1,22 @@
 internal import EventLog
-public import Events
+package import Events
 
 /// The outcome of an operator's statement about who owns a subscription.
-public struct StatementDocument: Codable, Hashable, Sendable {
+package struct StatementDocument: Codable, Hashable, Sendable {
     /// The subscription.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The customer.
-    public let customer: String
+    package let customer: String
     /// `link` or `unlink`.
-    public let statement: String
+    package let statement: String
     /// When it begins; for a duplicate, as recorded in the log.
-    public let statedAt: Instant
+    package let statedAt: Instant
     /// `appended`, or `duplicate` if the log already contains it.
-    public let outcome: String
+    package let outcome: String
     /// The events that state it.
-    public let positions: [Position]
+    package let positions: [Position]
 
     /// The document of an accepted statement; nil if it was refused.
     package init?(_ link: CustomerLink, customer: String, _ result: LinkOutcome) {

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Projections
 
 /// The value of a property in a document; instants are milliseconds since 1970 UTC.
@@ -13,7 +13,7 @@ public enum PropertyValue: Hashable, Sendable {
     case list([PropertyValue])
 
     /// The value of a field.
-    public init(_ value: FieldValue) {
+    package init(_ value: FieldValue) {
         switch value {
         case .text(let text): self = .text(text)
         case .integer(let number): self = .number(number)

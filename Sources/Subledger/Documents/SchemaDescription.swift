@@ -2,30 +2,30 @@ internal import Postgres
 internal import Projections
 
 /// What the tables of schema `analytics` and their columns mean.
-public struct SchemaDescription: Codable, Hashable, Sendable {
+package struct SchemaDescription: Codable, Hashable, Sendable {
     /// Those that were built, each after the ones that it reads.
-    public let tables: [Table]
+    package let tables: [Table]
 
     /// A table.
-    public struct Table: Codable, Hashable, Sendable {
+    package struct Table: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// The meaning of a row.
-        public let comment: String
+        package let comment: String
         /// The columns that identify a row.
-        public let key: [String]
+        package let key: [String]
         /// The columns, in order.
-        public let columns: [Column]
+        package let columns: [Column]
     }
 
     /// A column.
-    public struct Column: Codable, Hashable, Sendable {
+    package struct Column: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Its type in PostgreSQL.
-        public let type: String
+        package let type: String
         /// Its meaning.
-        public let comment: String
+        package let comment: String
     }
 }
 
@@ -34,7 +34,7 @@ extension Ledger {
     ///
     /// - Returns: The description.
     /// - Throws: `QuestionError` if no table was built; `PostgresError`, `EventLogError`.
-    public func schemaDescription() async throws -> SchemaDescription {
+    package func schemaDescription() async throws -> SchemaDescription {
         let session = try await PostgresSession.connect(log.settings)
         var tables: [String: SchemaDescription.Table] = [:]
         do {

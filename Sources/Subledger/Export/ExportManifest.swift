@@ -1,99 +1,100 @@
+package import EventLog
 internal import Foundation
 
 /// The content of a folder of exported tables: `manifest.json`, which is written last.
-public struct ExportManifest: Codable, Hashable, Sendable {
+package struct ExportManifest: Codable, Hashable, Sendable {
     /// The version of this document.
-    public let format: Int
+    package let format: Int
     /// The ledger's id as a UUID.
-    public let ledgerId: String
+    package let ledgerId: String
     /// The tables, by name.
-    public let tables: [Table]
+    package let tables: [Table]
 
     /// Its name in the folder.
-    public static let fileName = "manifest.json"
+    package static let fileName = "manifest.json"
 
     static let currentFormat = 1
 
     /// A table as of its last export.
-    public struct Table: Codable, Hashable, Sendable {
+    package struct Table: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// The newest commit of each lane that it includes, by lane.
-        public let heads: [VerificationReport.Head]
+        package let heads: [VerificationReport.Head]
         /// The newest instant that Apple had signed by then, in milliseconds; nil if the table does
         /// not depend on it.
-        public let asOf: Int64?
+        package let asOf: Int64?
         /// The newest version of the catalog used by the folds; 0 for none.
-        public let catalogVersion: Int
+        package let catalogVersion: Int
         /// The versions of the folds it is computed from, by name.
-        public let folds: [String: Int]
+        package let folds: [String: Int]
         /// SHA-256 of how it is computed and written: its views, columns, folders and format.
-        public let definition: String
+        package let definition: String
         /// The format of its files.
-        public let fileFormat: ExportRequest.Format
+        package let fileFormat: ExportRequest.Format
         /// The names of its partition folders, outermost first.
-        public let partitionBy: [String]
+        package let partitionBy: [String]
         /// Rows in all of its files.
-        public internal(set) var rows: Int64
+        package internal(set) var rows: Int64
         /// Its files, by path.
-        public internal(set) var files: [File]
+        package internal(set) var files: [File]
     }
 
     /// A file of a table.
-    public struct File: Codable, Hashable, Sendable {
+    package struct File: Codable, Hashable, Sendable {
         /// Its path below the folder.
-        public let path: String
+        package let path: String
         /// The values of its partition folders, outermost first.
-        public let partition: [String]
+        package let partition: [String]
         /// Its rows.
-        public let rows: Int64
+        package let rows: Int64
         /// Its size.
-        public let bytes: Int64
+        package let bytes: Int64
         /// SHA-256 of its bytes, in hexadecimal.
-        public let sha256: String
+        package let sha256: String
         /// A sum over the hashes of its rows, by which the next export detects changes.
-        public let content: String
+        package let content: String
     }
 }
 
 /// The names and types of all columns in a folder of exported tables: `schema.json`.
-public struct ExportSchema: Codable, Hashable, Sendable {
+package struct ExportSchema: Codable, Hashable, Sendable {
     /// The tables, by name.
-    public let tables: [Table]
+    package let tables: [Table]
 
     /// Its name in the folder.
-    public static let fileName = "schema.json"
+    package static let fileName = "schema.json"
 
     /// The columns of a table.
-    public struct Table: Codable, Hashable, Sendable {
+    package struct Table: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// The meaning of a row.
-        public let comment: String
+        package let comment: String
         /// The columns that identify a row.
-        public let key: [String]
+        package let key: [String]
         /// The columns in the files, in order.
-        public let columns: [Column]
+        package let columns: [Column]
         /// The columns that are partition folders, outermost first.
-        public let partitions: [Column]
+        package let partitions: [Column]
         /// The files, as a glob pattern below the folder.
-        public let files: String
+        package let files: String
         /// The format of the files.
-        public let fileFormat: ExportRequest.Format
+        package let fileFormat: ExportRequest.Format
     }
 
     /// A column.
-    public struct Column: Codable, Hashable, Sendable {
+    package struct Column: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// The type of its values.
-        public let type: ColumnType
+        package let type: ColumnType
         /// Its meaning.
-        public let comment: String
+        package let comment: String
     }
 
     /// The type of a column's values.
-    public enum ColumnType: String, Codable, Sendable {
+    package enum ColumnType: String, Codable, Sendable {
         /// Text.
         case string
         /// `true` or `false`; in CSV `t` or `f`.

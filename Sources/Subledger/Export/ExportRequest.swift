@@ -1,23 +1,23 @@
-public import EventLog
+package import EventLog
 
 /// What to export, and where.
-public struct ExportRequest: Sendable {
+package struct ExportRequest: Sendable {
     /// The folder; created if it is missing.
-    public var folder: String
+    package var folder: String
     /// Names of tables of schema `analytics`; empty for all except those on request.
-    public var tables: [String] = []
+    package var tables: [String] = []
     /// How tables are partitioned, with one folder for each value; nil for `month`.
     ///
     /// `year`, `month` and `day` (UTC) of a table's time, or columns; each table uses those that it
     /// has.
-    public var partitions: [String]?
+    package var partitions: [String]?
     /// The format of the files.
-    public var format = Format.csv
+    package var format = Format.csv
     /// How much of the log is used; nil for the content of the live tables, which needs no fold.
-    public var knownAt: KnownAt?
+    package var knownAt: KnownAt?
 
     /// The format of the files.
-    public enum Format: String, CaseIterable, Codable, Sendable {
+    package enum Format: String, CaseIterable, Codable, Sendable {
         /// CSV with a header, compressed by gzip.
         case csv
         /// One JSON object per line, compressed by gzip.
@@ -27,26 +27,26 @@ public struct ExportRequest: Sendable {
     }
 
     /// The most folders that a table may be divided into: each is written as one file.
-    public static let partitionsMax = 20_000
+    package static let partitionsMax = 20_000
 
     /// The maximum length of a folder's name in bytes: the limit of file systems.
-    public static let folderNameByteCountMax = 255
+    package static let folderNameByteCountMax = 255
 
     /// An export of all tables into a folder.
-    public init(folder: String) {
+    package init(folder: String) {
         self.folder = folder
     }
 }
 
 /// Why nothing, or not everything, was exported.
-public struct ExportError: Error, Hashable, Sendable {
+package struct ExportError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
-    public let code: Code
+    package let code: Code
     /// What happened, to which object, and what to do next; safe to log.
-    public let message: String
+    package let message: String
 
     /// The causes.
-    public enum Code: String, CaseIterable, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
         /// No table has that name.
         case unknownTable = "unknown-table"
         /// No table can be partitioned by that.
@@ -81,35 +81,35 @@ public struct ExportError: Error, Hashable, Sendable {
 
 extension ExportError: CustomStringConvertible {
     /// The message and the code.
-    public var description: String { "\(message) [\(code.rawValue)]" }
+    package var description: String { "\(message) [\(code.rawValue)]" }
 }
 
 /// What an export wrote.
-public struct ExportDocument: Codable, Hashable, Sendable {
+package struct ExportDocument: Codable, Hashable, Sendable {
     /// The folder.
-    public let folder: String
+    package let folder: String
     /// The newest event of each lane that is included, by the lane's number.
-    public let positions: [String: Int64]
+    package let positions: [String: Int64]
     /// SHA-256 of `manifest.json`, in hexadecimal.
-    public let manifest: String
+    package let manifest: String
     /// The tables, in the order of schema `analytics`.
-    public let tables: [Table]
+    package let tables: [Table]
     /// Subscriptions that a fold refused, which no table contains.
-    public let refusedSubscriptions: Int
+    package let refusedSubscriptions: Int
 
     /// An exported table.
-    public struct Table: Codable, Hashable, Sendable {
+    package struct Table: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Rows in all of its files.
-        public let rows: Int64
+        package let rows: Int64
         /// Its files.
-        public let files: Int
+        package let files: Int
         /// Bytes in all of its files.
-        public let bytes: Int64
+        package let bytes: Int64
         /// Files that this export wrote; the others are unchanged.
-        public let filesWritten: Int
+        package let filesWritten: Int
         /// Files of an earlier export that were removed because they have no rows left.
-        public let filesRemoved: Int
+        package let filesRemoved: Int
     }
 }

@@ -1,3 +1,4 @@
+import EventLog
 internal import Events
 internal import Postgres
 internal import Projections

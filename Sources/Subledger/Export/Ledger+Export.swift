@@ -18,7 +18,7 @@ extension Ledger {
     /// - Returns: What was written.
     /// - Throws: `ExportError`; `QuestionError` if the live tables cannot answer; `EventLogError`,
     ///   `ProjectorError`, `PostgresError`.
-    public func export(
+    package func export(
         _ request: ExportRequest,
         progress: @escaping @Sendable (String, Int) -> Void = { _, _ in }
     ) async throws -> ExportDocument {

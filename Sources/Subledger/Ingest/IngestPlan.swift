@@ -1,61 +1,61 @@
-public import AppStore
-public import Events
+package import AppStore
+package import Events
 
 /// What an ingest of these payloads would accept, leave out and refuse; determined by reading and
 /// verifying them, without a database.
-public struct IngestPlan: Codable, Hashable, Sendable {
+package struct IngestPlan: Codable, Hashable, Sendable {
     /// Payloads read, including those that would be refused.
-    public let payloads: Int
+    package let payloads: Int
     /// Their bytes.
-    public let byteCount: Int64
+    package let byteCount: Int64
     /// Facts that would be accepted; only the ledger knows how many of them are new.
-    public let facts: Int
+    package let facts: Int
     /// Subscriptions that they are about; a lower bound beyond `IngestReport.streamsMax`.
-    public let streams: Int
+    package let streams: Int
     /// Other files that would be skipped.
-    public let skipped: Int
+    package let skipped: Int
     /// The earliest purchase, or the earliest statement that is not about a purchase, on Apple's
     /// clock; null without facts.
-    public let from: OrNull<Instant>
+    package let from: OrNull<Instant>
     /// The latest statement, on Apple's clock; null without facts.
-    public let to: OrNull<Instant>
+    package let to: OrNull<Instant>
     /// Payloads by format, including those that would be refused.
-    public let forms: [Count]
+    package let forms: [Count]
     /// Facts by app; an empty string if a format names none.
-    public let bundleIds: [Count]
+    package let bundleIds: [Count]
     /// Facts by environment.
-    public let environments: [Count]
+    package let environments: [Count]
     /// Statements that would be left out.
-    public let leftOut: Int
+    package let leftOut: Int
     /// The same, and other notices, by reason.
-    public let leftOutByReason: [ReasonGroup]
+    package let leftOutByReason: [ReasonGroup]
     /// Payloads that would be refused.
-    public let rejected: Int
+    package let rejected: Int
     /// The same by reason.
-    public let rejectedByReason: [ReasonGroup]
+    package let rejectedByReason: [ReasonGroup]
     /// Whether it was stopped before the end of the input.
-    public let wasStopped: Bool
+    package let wasStopped: Bool
     /// How long this reading took, in seconds.
-    public let readingSeconds: Double
+    package let readingSeconds: Double
     /// An estimate of the duration of the ingest, in seconds, based on this reading.
-    public let estimatedSeconds: Double
+    package let estimatedSeconds: Double
 
     /// A count of one kind of thing.
-    public struct Count: Codable, Hashable, Sendable {
+    package struct Count: Codable, Hashable, Sendable {
         /// What is counted.
-        public let word: String
+        package let word: String
         /// The number.
-        public let count: Int
+        package let count: Int
 
         /// Creates a count.
-        public init(word: String, count: Int) {
+        package init(word: String, count: Int) {
             self.word = word
             self.count = count
         }
     }
 
     /// The format of payloads that are not recognised.
-    public static let unrecognised = "unrecognised"
+    package static let unrecognised = "unrecognised"
 
     /// The ratio of ingesting to reading and verifying: `subledger-bench ingest` measures 1.7 to 2.0, with
     /// the database on the same machine.
@@ -103,7 +103,7 @@ extension IngestPlan {
     ///   - progress: Receives the progress after each batch.
     /// - Returns: The plan.
     /// - Throws: What `next` threw.
-    public static func read(
+    package static func read(
         next: () async throws -> [LocatedPayload]?,
         verifier: AppStoreVerifier,
         voucher: Voucher = .unvouched,

@@ -1,56 +1,56 @@
-public import AppStore
+package import AppStore
 internal import EventLog
-public import Events
+package import Events
 
 /// The result of ingesting many payloads.
-public struct IngestReport: Sendable {
+package struct IngestReport: Sendable {
     /// Payloads read, including rejected ones.
-    public private(set) var payloads = 0
+    package private(set) var payloads = 0
     /// Facts that were appended as events.
-    public private(set) var appended = 0
+    package private(set) var appended = 0
     /// Facts that the log already contained.
-    public private(set) var duplicates = 0
+    package private(set) var duplicates = 0
     /// Facts that were refused because of an erasure: they date from before that of their
     /// subscription, or came in a payload that may not be kept, because it also contains an erased
     /// subscription.
-    public private(set) var erased = 0
+    package private(set) var erased = 0
     /// The erasures that refused them, by position; at most `erasuresMax`.
-    public private(set) var erasures: Set<Position> = []
+    package private(set) var erasures: Set<Position> = []
     /// Facts with a new transaction id for a known purchase (Apple's data: trap 4).
-    public private(set) var restored = 0
+    package private(set) var restored = 0
     /// Payloads that were verified and neither brought nor confirmed anything: none of their bytes
     /// were kept.
-    public private(set) var unchanged = 0
+    package private(set) var unchanged = 0
     /// Payloads that were refused completely.
-    public private(set) var rejected = 0
+    package private(set) var rejected = 0
     /// Refused payloads without bytes of their own, such as damaged rows of a table, which are not
     /// kept among the rejections.
-    public private(set) var rejectedUnkept = 0
+    package private(set) var rejectedUnkept = 0
     /// The same by reason.
-    public private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
+    package private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
     /// The same with an example of each reason, the most frequent first.
-    public var rejectionGroups: [ReasonGroup] { refusedGroups.groups }
+    package var rejectionGroups: [ReasonGroup] { refusedGroups.groups }
     /// The first rejections, up to `rejectionsMax`, in the order of the input.
-    public private(set) var rejections: [Refusal] = []
+    package private(set) var rejections: [Refusal] = []
     /// Notices for the operator about accepted payloads, by reason, the most frequent first.
-    public var noticeGroups: [ReasonGroup] { leftOutGroups.groups }
+    package var noticeGroups: [ReasonGroup] { leftOutGroups.groups }
     /// The first of these notices, up to `rejectionsMax`, in the order of the input.
-    public private(set) var notices: [Remark] = []
+    package private(set) var notices: [Remark] = []
     /// How many such notices there were.
-    public private(set) var noticeCount = 0
+    package private(set) var noticeCount = 0
     /// Statements of accepted payloads that were left out; the notices explain why.
-    public private(set) var leftOut = 0
+    package private(set) var leftOut = 0
     /// By lane, the offset of the last event that was appended, or that a duplicate repeats.
-    public private(set) var positions: [Int: Int64] = [:]
+    package private(set) var positions: [Int: Int64] = [:]
     /// Payloads that were read and are neither accepted nor refused yet.
-    public internal(set) var underWay = 0
+    package internal(set) var underWay = 0
     /// Refused payloads whose bytes are not kept, because the storage for them has reached its
     /// limit.
-    public internal(set) var bodiesNotKept = 0
+    package internal(set) var bodiesNotKept = 0
     /// Whether it was stopped before the end.
-    public internal(set) var wasStopped = false
+    package internal(set) var wasStopped = false
     /// Other files that were skipped, which whoever reads the files counts.
-    public var skipped = 0
+    package var skipped = 0
 
     private var byteCount: Int64 = 0
     private var streamHashes: Set<Int> = []
@@ -58,44 +58,44 @@ public struct IngestReport: Sendable {
     private var leftOutGroups = ReasonGroups()
 
     /// The most rejections that are listed individually; all are counted.
-    public static let rejectionsMax = 10_000
+    package static let rejectionsMax = 10_000
 
     /// The most erasures that are named.
-    public static let erasuresMax = 100
+    package static let erasuresMax = 100
 
     /// The number of streams up to which `streams` is exact, so memory does not grow with the
     /// input.
-    public static let streamsMax = 1 << 20
+    package static let streamsMax = 1 << 20
 
     /// A payload that was refused.
-    public struct Refusal: Sendable {
+    package struct Refusal: Sendable {
         /// Where it was found.
-        public var path: String { place.path }
+        package var path: String { place.path }
         /// Why.
-        public let rejection: Rejection
+        package let rejection: Rejection
 
         let place: InputPlace
     }
 
     /// A notice with the payload it is about.
-    public struct Remark: Sendable {
+    package struct Remark: Sendable {
         /// Where it was found.
-        public var path: String { place.path }
+        package var path: String { place.path }
         /// What was left out, or accepted with a reservation.
-        public let notice: VerifiedPayload.Notice
+        package let notice: VerifiedPayload.Notice
 
         let place: InputPlace
     }
 
     /// The progress of a run: only the counts, because holding the whole report would copy its
     /// lists and sets with every payload.
-    public struct Progress: Sendable {
+    package struct Progress: Sendable {
         /// Payloads that are finished: accepted or refused.
-        public let payloads: Int
+        package let payloads: Int
         /// Bytes of these payloads.
-        public let byteCount: Int64
+        package let byteCount: Int64
         /// Payloads that were read and are not finished.
-        public let underWay: Int
+        package let underWay: Int
     }
 
     var progress: Progress {
@@ -103,10 +103,10 @@ public struct IngestReport: Sendable {
     }
 
     /// Streams that the payloads are about; a lower bound beyond `streamsMax`.
-    public var streams: Int { streamHashes.count }
+    package var streams: Int { streamHashes.count }
 
     /// Creates an empty report.
-    public init() {}
+    package init() {}
 
     /// The counts of the run, as the log stores them.
     var counts: IngestionCounts {
@@ -186,7 +186,7 @@ extension IngestReport: Encodable {
     }
 
     /// Writes the report: `erasedBy` as `lane:offset`, `positions` by lane number.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(payloads, forKey: .payloads)
         try container.encode(appended, forKey: .appended)
@@ -212,7 +212,7 @@ extension IngestReport.Refusal: Encodable {
     private enum CodingKeys: CodingKey { case path, reason, message }
 
     /// Writes where the payload was found, and the reason.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(path, forKey: .path)
         try container.encode(rejection.code.rawValue, forKey: .reason)
@@ -224,7 +224,7 @@ extension IngestReport.Remark: Encodable {
     private enum CodingKeys: CodingKey { case path, notice, message, leftOut }
 
     /// Writes where the payload was found, and the notice.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(path, forKey: .path)
         try container.encode(notice.code.rawValue, forKey: .notice)

@@ -1,6 +1,6 @@
-public import AppStore
-public import EventLog
-public import Events
+package import AppStore
+package import EventLog
+package import Events
 
 extension Ledger {
     /// Payloads that are verified or appended at once, for each lane, counting at most sixteen
@@ -8,7 +8,7 @@ extension Ledger {
     ///
     /// The appends that wait while one commit is flushed form the next one, so there must be enough
     /// to fill it; and every commit writes one lane.
-    public static let ingestWindow = 512
+    package static let ingestWindow = 512
 
     /// The most lanes that count for the window, so memory does not grow with their number.
     ///
@@ -17,7 +17,7 @@ extension Ledger {
     static let ingestWindowLanesMax = 16
 
     /// Bytes of payloads that are held at once, so memory is bounded whatever their size.
-    public static let ingestBytesMax = 64 << 20
+    package static let ingestBytesMax = 64 << 20
 
     /// Ingests payloads, many at a time, in bounded memory.
     ///
@@ -42,7 +42,7 @@ extension Ledger {
     ///   - progress: Receives the progress after each payload, and before an error is thrown.
     /// - Returns: The outcomes of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
-    public func ingest(
+    package func ingest(
         next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         source: String,
         arrival: Arrival = .live,

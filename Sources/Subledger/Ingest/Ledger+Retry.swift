@@ -1,10 +1,10 @@
-public import AppStore
-public import EventLog
-public import Events
+package import AppStore
+package import EventLog
+package import Events
 
 extension Ledger {
     /// The channel under which `ingestQuality` counts retried payloads.
-    public static let retrySource = "retry"
+    package static let retrySource = "retry"
 
     /// Ingests refused payloads again that were not accepted since, in the order in which they
     /// arrived.
@@ -22,7 +22,7 @@ extension Ledger {
     ///   - progress: Receives the progress after each payload.
     /// - Returns: The outcomes of all of them.
     /// - Throws: `EventLogError`.
-    public func retryRejections(
+    package func retryRejections(
         _ filter: RejectionFilter = RejectionFilter(),
         voucher: Voucher = .unvouched,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },

@@ -1,18 +1,18 @@
-public import AppStore
+package import AppStore
 internal import EventLog
 internal import Events
 
 /// A payload with the place it was found at, or why that place does not contain one.
-public struct LocatedPayload: Sendable {
+package struct LocatedPayload: Sendable {
     /// A file's path, followed by the number of the payload if the file contains several.
-    public let path: String
+    package let path: String
     /// Its bytes, or why they cannot be a payload.
-    public let payload: Result<[UInt8], Rejection>
+    package let payload: Result<[UInt8], Rejection>
     /// How it was refused before; nil for a payload that arrives.
     let refused: OpenRejection?
 
     /// A payload found there.
-    public init(path: String, payload: Result<[UInt8], Rejection>) {
+    package init(path: String, payload: Result<[UInt8], Rejection>) {
         self.path = path
         self.payload = payload
         refused = nil

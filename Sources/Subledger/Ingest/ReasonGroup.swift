@@ -1,21 +1,21 @@
 package import AppStore
 
 /// Payloads that were refused, or had something left out, for one reason.
-public struct ReasonGroup: Codable, Hashable, Sendable {
+package struct ReasonGroup: Codable, Hashable, Sendable {
     /// The machine-readable reason.
-    public let reason: String
+    package let reason: String
     /// How many payloads.
-    public let payloads: Int
+    package let payloads: Int
     /// The number of facts in them; for refused payloads, as many as can be counted without
     /// verification.
-    public let facts: Int
+    package let facts: Int
     /// Where the first of these payloads was found.
-    public let example: String
+    package let example: String
     /// What was wrong with it, and what to do.
-    public let message: String
+    package let message: String
     /// The options of `ingest` that would accept them, and when to use them; null if there are
     /// none.
-    public let advice: OrNull<String>
+    package let advice: OrNull<String>
 }
 
 /// A payload's place in the input: where it was found, and its number from 1.

@@ -2,11 +2,11 @@ public import EventLog
 internal import Events
 
 /// What was refused and why: the newest run first, each in the order of its input.
-public struct RejectionsDocument: Encodable, Hashable, Sendable {
+package struct RejectionsDocument: Encodable, Hashable, Sendable {
     /// The number of refusals, listed or not.
-    public let count: Int64
+    package let count: Int64
     /// The first refusals, up to the requested number; a payload is listed once for each reason.
-    public let rejections: [KeptRejection]
+    package let rejections: [KeptRejection]
 }
 
 extension KeptRejection: Encodable {
@@ -16,7 +16,7 @@ extension KeptRejection: Encodable {
     }
 
     /// Writes the line; `bodyByteCount` and `takenAt` are null if they have no value.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(digest.hex, forKey: .digest)
         try container.encode(reason, forKey: .reason)
@@ -39,7 +39,7 @@ extension Ledger {
     ///   - limit: The most lines.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
-    public func rejections(
+    package func rejections(
         _ filter: RejectionFilter = RejectionFilter(),
         limit: Int = 100
     ) async throws(EventLogError) -> RejectionsDocument {

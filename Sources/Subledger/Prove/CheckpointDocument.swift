@@ -1,40 +1,40 @@
-public import Events
+package import Events
 internal import Foundation
 
 /// The JSON document of a checkpoint: what `subledger checkpoint` prints, and `verify` compares.
-public struct CheckpointDocument: Codable, Sendable {
+package struct CheckpointDocument: Codable, Sendable {
     /// Always `CheckpointDocument.type`; distinguishes the document from others.
-    public let type: String
+    package let type: String
     /// The ledger's id as a UUID.
-    public let ledgerId: String
+    package let ledgerId: String
     /// Version of the canonical bytes with which the chains of the ledger start.
-    public let formatVersion: Int
+    package let formatVersion: Int
     /// Number of lanes of the ledger.
-    public let lanes: Int
+    package let lanes: Int
     /// When it was taken: milliseconds since 1970 UTC, on the database server's clock.
-    public let takenAt: Int64
+    package let takenAt: Int64
     /// The newest commit of each lane with commits, by lane.
-    public let heads: [Checkpoint.Head]
+    package let heads: [Checkpoint.Head]
     /// The signer; null if it is not signed.
-    public let signature: OrNull<Signature>
+    package let signature: OrNull<Signature>
 
     /// A signature of the canonical bytes.
-    public struct Signature: Codable, Hashable, Sendable {
+    package struct Signature: Codable, Hashable, Sendable {
         /// Always `CheckpointDocument.algorithm`.
-        public let algorithm: String
+        package let algorithm: String
         /// SubjectPublicKeyInfo in DER, in base64.
-        public let publicKey: String
+        package let publicKey: String
         /// The ECDSA signature in DER, in base64.
-        public let value: String
+        package let value: String
     }
 
     /// The value of `type` that identifies the document.
-    public static let type = "subledger-checkpoint"
+    package static let type = "subledger-checkpoint"
     /// The only signature algorithm.
-    public static let algorithm = "ECDSA-P256-SHA256"
+    package static let algorithm = "ECDSA-P256-SHA256"
 
     /// The document of a checkpoint.
-    public init(_ signed: SignedCheckpoint) {
+    package init(_ signed: SignedCheckpoint) {
         let checkpoint = signed.checkpoint
         type = CheckpointDocument.type
         ledgerId = UUIDText.text(checkpoint.identity.ledgerId)
@@ -59,7 +59,7 @@ extension CheckpointDocument {
     ///
     /// - Throws: `CheckpointDocumentError` for a document that cannot be a checkpoint, or whose
     ///   signature does not match its content.
-    public func signedCheckpoint() throws(CheckpointDocumentError) -> SignedCheckpoint {
+    package func signedCheckpoint() throws(CheckpointDocumentError) -> SignedCheckpoint {
         guard type == CheckpointDocument.type, let checkpoint else {
             throw .malformed
         }
@@ -95,7 +95,7 @@ extension CheckpointDocument {
 }
 
 /// Why a document is not accepted as a checkpoint.
-public enum CheckpointDocumentError: Error, Hashable, Sendable {
+package enum CheckpointDocumentError: Error, Hashable, Sendable {
     /// It lacks a member, or a member has an impossible value.
     case malformed
     /// Its signature does not match its content: it was edited or forged.

@@ -1,15 +1,15 @@
 package import EventLog
 
 /// What `evidence move` moved.
-public struct MovedEvidenceDocument: Codable, Hashable, Sendable {
+package struct MovedEvidenceDocument: Codable, Hashable, Sendable {
     /// The number of files that were written.
-    public let files: Int
+    package let files: Int
     /// The number of payloads in them, including erased ones, of which they contain nothing.
-    public let payloads: Int64
+    package let payloads: Int64
     /// The bytes that left the database.
-    public let bytes: Int
+    package let bytes: Int
     /// Where the files are.
-    public let paths: [String]
+    package let paths: [String]
 
     /// The document of a move.
     package init(_ files: [MovedEvidenceFile]) {

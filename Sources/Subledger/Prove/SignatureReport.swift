@@ -1,41 +1,41 @@
-public import Events
+package import Events
 
 /// The result of verifying the stored payloads again.
-public struct SignatureReport: Sendable {
+package struct SignatureReport: Sendable {
     /// Payloads that were checked, in the order of the log.
-    public private(set) var payloads: Int64 = 0
+    package private(set) var payloads: Int64 = 0
     /// Payloads that prove every event and every confirmation that cites them.
-    public private(set) var verified: Int64 = 0
+    package private(set) var verified: Int64 = 0
     /// The same by trust.
-    public private(set) var byTrust: [Verification.Trust: Int64] = [:]
+    package private(set) var byTrust: [Verification.Trust: Int64] = [:]
     /// Payloads that were erased, or came after an erasure and were not kept: the chain proves that
     /// they existed.
-    public private(set) var notKept: Int64 = 0
+    package private(set) var notKept: Int64 = 0
     /// The events, by lane, whose payloads are not kept, and those that such payloads repeat.
     ///
     /// Memory grows with the number of their ranges.
-    public private(set) var notKeptEvents: [UnkeptEvents] = []
+    package private(set) var notKeptEvents: [UnkeptEvents] = []
     /// The first event without a proof, for itself or for a confirmation; nil if all are proven.
-    public private(set) var firstFailure: Failure?
+    package private(set) var firstFailure: Failure?
 
     /// Whether every event is proven.
-    public var isOK: Bool { firstFailure == nil }
+    package var isOK: Bool { firstFailure == nil }
 
     /// An event that its evidence does not prove.
-    public struct Failure: Codable, Hashable, Sendable {
+    package struct Failure: Codable, Hashable, Sendable {
         /// The event.
-        public let position: Position
+        package let position: Position
         /// SHA-256 of the payload; nil if the event cannot be read or the payload is missing.
-        public let evidence: Digest?
+        package let evidence: Digest?
         /// A machine-readable word: of `Reason`, or of the `Rejection` with which the payload is
         /// refused now.
-        public let reason: String
+        package let reason: String
         /// What was expected and what was found, and what to do.
-        public let message: String
+        package let message: String
     }
 
     /// Why an event is not proven although the payload itself is not refused.
-    public enum Reason: String, CaseIterable, Sendable {
+    package enum Reason: String, CaseIterable, Sendable {
         /// The payload is not in the log.
         case evidenceMissing = "evidence-missing"
         /// The payload does not match its address, or its record cannot be read.
@@ -53,7 +53,7 @@ public struct SignatureReport: Sendable {
     }
 
     /// Creates an empty report.
-    public init() {}
+    package init() {}
 
     mutating func take(_ result: PageResult) {
         guard isOK else { return }
@@ -92,7 +92,7 @@ extension SignatureReport: Encodable {
     }
 
     /// Writes the report; the first failure is null if there is none.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(payloads, forKey: .payloads)
         try container.encode(verified, forKey: .verified)

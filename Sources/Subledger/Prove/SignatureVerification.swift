@@ -1,6 +1,6 @@
-public import AppStore
-public import EventLog
-public import Events
+package import AppStore
+package import EventLog
+package import Events
 
 /// Verifies every stored payload again, offline, from the evidence alone.
 ///
@@ -8,7 +8,7 @@ public import Events
 /// what was committed is what Apple signed. A signed payload must verify to exactly the root that
 /// its record names; one that was accepted on other trust is decoded again. Either way, every event
 /// that cites it must be among the facts it gives.
-public struct SignatureVerification: Sendable {
+package struct SignatureVerification: Sendable {
     private let log: EventLog
     private let roots: [RootCertificate]
     private let jobs: Int
@@ -20,7 +20,7 @@ public struct SignatureVerification: Sendable {
     ///   - roots: The certificates that chains may end at: Apple's, and any others that the
     ///     ledger's payloads were verified with.
     ///   - jobs: The number of cores to verify on; at least one.
-    public init(log: EventLog, roots: [RootCertificate], jobs: Int) {
+    package init(log: EventLog, roots: [RootCertificate], jobs: Int) {
         self.log = log
         self.roots = roots
         self.jobs = max(1, jobs)
@@ -36,7 +36,7 @@ public struct SignatureVerification: Sendable {
     ///   - progress: Called from time to time with the number of payloads verified so far.
     /// - Returns: What was proven, and the first event that was not; the rest is not checked.
     /// - Throws: `EventLogError` if the log cannot be read.
-    public func run(
+    package func run(
         since: Checkpoint? = nil,
         progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws -> SignatureReport {

@@ -1,5 +1,5 @@
 internal import EventLog
-public import Events
+package import Events
 
 /// A payload that is not kept: what it proved cannot be proven again.
 struct UnkeptPayload: Sendable {
@@ -29,16 +29,16 @@ struct UnkeptPayload: Sendable {
 }
 
 /// The events of a lane whose payloads are not kept.
-public struct UnkeptEvents: Hashable, Sendable {
+package struct UnkeptEvents: Hashable, Sendable {
     /// The lane.
-    public let lane: Lane
+    package let lane: Lane
     /// Those whose payloads were erased.
-    public internal(set) var erased = NumberRanges([])
+    package internal(set) var erased = NumberRanges([])
     /// Those whose payloads arrived after an erasure of their subscription, or of one that they
     /// shared payloads with, and were verified on arrival only.
-    public internal(set) var arrivedAfterErasure = NumberRanges([])
+    package internal(set) var arrivedAfterErasure = NumberRanges([])
     /// The same after the erasure of another subscription, which an earlier version did not record.
-    public internal(set) var byEarlierVersion = NumberRanges([])
+    package internal(set) var byEarlierVersion = NumberRanges([])
 
     init(lane: Lane) { self.lane = lane }
 
@@ -56,7 +56,7 @@ extension UnkeptEvents: Encodable {
     private enum CodingKeys: CodingKey { case lane, erased, arrivedAfterErasure, byEarlierVersion }
 
     /// Writes the offsets as ranges, for example `3,7-9`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(lane.number, forKey: .lane)
         try container.encode(erased.description, forKey: .erased)

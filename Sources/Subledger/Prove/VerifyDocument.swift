@@ -1,79 +1,79 @@
-public import AppStore
+package import AppStore
 internal import Foundation
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 
 /// What verifying the log proved: its chain of digests and, if requested, the signatures of the
 /// payloads.
-public struct VerifyDocument: Encodable, Sendable {
+package struct VerifyDocument: Encodable, Sendable {
     /// Whether the log matches what was committed, as far as it was verified.
-    public let ok: Bool
+    package let ok: Bool
     /// Events whose digest was computed.
-    public let events: Int64
+    package let events: Int64
     /// Commits that match.
-    public let commits: Int64
+    package let commits: Int64
     /// Events with an erased part.
-    public let erasedEvents: Int64
+    package let erasedEvents: Int64
     /// The newest matching commit of every lane with commits.
-    public let heads: [VerificationReport.Head]
+    package let heads: [VerificationReport.Head]
     /// The first mismatch; null if everything matches.
-    public let firstMismatch: OrNull<VerificationReport.Mismatch>
+    package let firstMismatch: OrNull<VerificationReport.Mismatch>
     /// The checkpoint after which the verification began; nil if it began with the first commit.
-    public let since: Mark?
+    package let since: Mark?
     /// The documents that were compared.
-    public let checkpoints: [Kept]
+    package let checkpoints: [Kept]
     /// Rows of `ledger.checkpoint` that were compared.
-    public let storedCheckpoints: Int64
+    package let storedCheckpoints: Int64
     /// Rows of `ledger.checkpoint` that contradict the log, are not checkpoints or are dated later
     /// than the server's clock, and are not signed with a given key: they decide nothing.
-    public let passedOver: [String]
+    package let passedOver: [String]
     /// By lane, the last commit up to which a document proves that the log is unchanged.
-    public let asItWas: [Mark]
+    package let asItWas: [Mark]
     /// Ranges of lanes that differ from what a document recorded.
-    public let rewritten: [Rewritten]
+    package let rewritten: [Rewritten]
     /// What was not proved; null if nothing was left out, or if something does not match.
-    public let note: OrNull<String>
+    package let note: OrNull<String>
     /// The result of verifying the payloads again; nil if that was not requested.
-    public let signatures: SignatureReport?
+    package let signatures: SignatureReport?
 
     /// A commit, and the document that records it.
-    public struct Mark: Codable, Hashable, Sendable {
+    package struct Mark: Codable, Hashable, Sendable {
         /// The lane; nil for all.
-        public let lane: Int?
+        package let lane: Int?
         /// The commit; nil for the head of each lane.
-        public let commit: Int64?
+        package let commit: Int64?
         /// The document.
-        public let source: String
+        package let source: String
         /// When it was taken, on the ledger's clock; nil if it does not record that.
-        public let takenAt: Instant?
+        package let takenAt: Instant?
     }
 
     /// A range of a lane that differs from what a document recorded.
-    public struct Rewritten: Codable, Hashable, Sendable {
+    package struct Rewritten: Codable, Hashable, Sendable {
         /// The lane.
-        public let lane: Int
+        package let lane: Int
         /// The commit up to which the log is unchanged; nil if nothing proves that of any commit.
-        public let after: Mark?
+        package let after: Mark?
         /// The commit up to which it was rewritten.
-        public let upTo: Mark
+        package let upTo: Mark
         /// Whether the lane ends before that commit.
-        public let isMissing: Bool
+        package let isMissing: Bool
     }
 
     /// A document that was compared.
-    public struct Kept: Codable, Hashable, Sendable {
+    package struct Kept: Codable, Hashable, Sendable {
         /// The document.
-        public let source: String
+        package let source: String
         /// When it was taken, on the ledger's clock; nil if it does not record that.
-        public let takenAt: Instant?
+        package let takenAt: Instant?
         /// The fingerprint of the key that signed it; nil if it is not signed.
-        public let signedBy: String?
+        package let signedBy: String?
         /// Whether it belongs to another ledger.
-        public let isOfOtherLedger: Bool
+        package let isOfOtherLedger: Bool
         /// How many heads it records.
-        public let heads: Int
+        package let heads: Int
         /// The heads that contradict the log.
-        public let contradicted: [VerificationReport.Head]
+        package let contradicted: [VerificationReport.Head]
     }
 }
 
@@ -87,7 +87,7 @@ extension Ledger {
     ///   - progress: Receives the number of events read so far.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
-    public func verify(
+    package func verify(
         _ options: VerificationOptions = VerificationOptions(),
         signaturesUnder roots: [RootCertificate]? = nil,
         progress: @escaping @Sendable (Int64) -> Void = { _ in }

@@ -1,5 +1,5 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 internal import Projections
 
 /// Which event is responsible for each part of a subscription's state.
@@ -46,46 +46,46 @@ package enum BlameQuestion: Question {
 }
 
 /// Which event is responsible for each part of the state of a customer's subscriptions.
-public struct BlameDocument: Codable, Hashable, Sendable {
+package struct BlameDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
-    public let customer: String
+    package let customer: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The instant asked about.
-    public let at: Instant
+    package let at: Instant
     /// The subscriptions.
-    public let subscriptions: [Subscription]
+    package let subscriptions: [Subscription]
     /// Why each subscription counts; empty if one subscription was asked for alone.
-    public let grounds: [SubscriptionGround]
+    package let grounds: [SubscriptionGround]
     /// What was erased of the subscriptions.
-    public let erasures: [ErasureMark]
+    package let erasures: [ErasureMark]
 
     /// The state of one subscription.
-    public struct Subscription: Codable, Hashable, Sendable {
+    package struct Subscription: Codable, Hashable, Sendable {
         /// Its id.
-        public let originalTransactionId: String
+        package let originalTransactionId: String
         /// What is known of it, most asked-for fields first.
-        public let fields: [Field]
+        package let fields: [Field]
     }
 
     /// One thing that is known, and the event that is responsible.
-    public struct Field: Codable, Hashable, Sendable {
+    package struct Field: Codable, Hashable, Sendable {
         /// The field: a word of our own, or Apple's name of the property.
-        public let name: String
+        package let name: String
         /// Its value; instants are milliseconds since 1970 UTC.
-        public let value: PropertyValue
+        package let value: PropertyValue
         /// The value as text.
-        public let text: String
+        package let text: String
         /// The event.
-        public let position: Position
+        package let position: Position
         /// What it is about.
-        public let kind: String?
+        package let kind: String?
         /// A short summary of its content.
-        public let summary: String?
+        package let summary: String?
         /// Apple's date for the statement.
-        public let asOf: Instant?
+        package let asOf: Instant?
         /// When the log recorded it, on the ledger's clock.
-        public let recordedAt: Instant?
+        package let recordedAt: Instant?
     }
 }
 
@@ -101,7 +101,7 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
-    public func blame(
+    package func blame(
         of subject: SubjectID,
         at instant: Instant,
         knownAt: KnownAt = .latest

@@ -1,52 +1,52 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 internal import Projections
 
 /// What changed in the knowledge of a customer between two positions or instants.
-public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
+package struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
-    public let customer: String
+    package let customer: String
     /// The two bounds of knowledge.
-    public let known: [String]
+    package let known: [String]
     /// Times with access by the first bound and none by the second.
-    public let lostAccess: [Range<Instant>]
+    package let lostAccess: [Range<Instant>]
     /// Times with access only by the second bound.
-    public let gainedAccess: [Range<Instant>]
+    package let gainedAccess: [Range<Instant>]
     /// Periods that differ.
-    public let periods: [Change]
+    package let periods: [Change]
     /// What the first bound states, apart from access and periods, and the second does not.
-    public let lost: [Statement]
+    package let lost: [Statement]
     /// What the second bound states, apart from access and periods, and the first does not.
-    public let gained: [Statement]
+    package let gained: [Statement]
     /// Why each subscription counts; empty if one subscription was asked for alone.
-    public let grounds: [SubscriptionGround]
+    package let grounds: [SubscriptionGround]
 
     /// A period that differs.
-    public struct Change: Codable, Hashable, Sendable {
+    package struct Change: Codable, Hashable, Sendable {
         /// What happened to it: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended` or
         /// `corrected`.
-        public let role: String
+        package let role: String
         /// The period by the first bound; nil if it did not exist yet.
-        public let before: ExplanationDocument.Period?
+        package let before: ExplanationDocument.Period?
         /// The period by the second bound; nil if it no longer exists.
-        public let after: ExplanationDocument.Period?
+        package let after: ExplanationDocument.Period?
     }
 
     /// A statement about a customer.
-    public struct Statement: Codable, Hashable, Sendable {
+    package struct Statement: Codable, Hashable, Sendable {
         /// What it is about.
-        public let aspect: Aspect
+        package let aspect: Aspect
         /// The subscription; nil for eligibility, which belongs to a group.
-        public let originalTransactionId: String?
+        package let originalTransactionId: String?
         /// What is stated; two statements of one aspect and subscription are equal if their texts
         /// are.
-        public let text: String
+        package let text: String
         /// The events it is based on.
-        public let positions: [Position]
+        package let positions: [Position]
     }
 
     /// What a statement is about, in listing order.
-    public enum Aspect: String, CaseIterable, Codable, Sendable {
+    package enum Aspect: String, CaseIterable, Codable, Sendable {
         /// What was paid and kept.
         case money
         /// A refund.
@@ -72,7 +72,7 @@ extension Ledger {
     ///   - instant: The instant that selects the customer's subscriptions and their eligibility.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
-    public func difference(
+    package func difference(
         of subject: SubjectID,
         from first: KnownAt,
         to second: KnownAt,

@@ -61,40 +61,40 @@ public struct EventDocument: Codable, Hashable, Sendable {
 }
 
 /// What proves an event: the digests of the event, the evidence and the commit.
-public struct ProofDocument: Codable, Hashable, Sendable {
+package struct ProofDocument: Codable, Hashable, Sendable {
     /// The event.
-    public let position: Position
+    package let position: Position
     /// Its digest; nil if the payload it is computed from is missing.
-    public let eventDigest: String?
+    package let eventDigest: String?
     /// The salt of its row's commitments, in hexadecimal.
-    public let salt: String
+    package let salt: String
     /// The commitments that make up its digest.
-    public let commitments: Commitments
+    package let commitments: Commitments
     /// SHA-256 of the payload.
-    public let evidenceDigest: String?
+    package let evidenceDigest: String?
     /// SHA-256 of the payload's record.
-    public let evidenceRecordDigest: String?
+    package let evidenceRecordDigest: String?
     /// The commit that contains it.
-    public let commit: CommitColumns
+    package let commit: CommitColumns
 
     /// The parts of an event's digest, each of which can be erased without the others.
-    public struct Commitments: Codable, Hashable, Sendable {
+    package struct Commitments: Codable, Hashable, Sendable {
         /// Commitment to the purchase.
-        public let purchase: String?
+        package let purchase: String?
         /// Commitment to what identifies a person.
-        public let person: String?
+        package let person: String?
         /// Commitment to the evidence.
-        public let evidence: String?
+        package let evidence: String?
     }
 
     /// The columns of a commit, with its digest and that of the commit before it.
-    public struct CommitColumns: Codable, Hashable, Sendable {
+    package struct CommitColumns: Codable, Hashable, Sendable {
         /// The columns that the digest covers; their members are those of this object.
-        public let columns: Commit
+        package let columns: Commit
         /// Its digest.
-        public let digest: String
+        package let digest: String
         /// The digest of the commit before it.
-        public let previousDigest: String
+        package let previousDigest: String
 
         private enum CodingKeys: CodingKey { case digest, previousDigest }
 
@@ -105,7 +105,7 @@ public struct ProofDocument: Codable, Hashable, Sendable {
         }
 
         /// Reads the columns and the digests.
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             let digests = try decoder.container(keyedBy: CodingKeys.self)
             columns = try Commit(from: decoder)
             digest = try digests.decode(String.self, forKey: .digest)
@@ -113,7 +113,7 @@ public struct ProofDocument: Codable, Hashable, Sendable {
         }
 
         /// Writes the columns and the digests as one object.
-        public func encode(to encoder: any Encoder) throws {
+        package func encode(to encoder: any Encoder) throws {
             var digests = encoder.container(keyedBy: CodingKeys.self)
             try columns.encode(to: encoder)
             try digests.encode(digest, forKey: .digest)
@@ -133,7 +133,7 @@ extension Ledger {
     /// What proves an event; nil if there is none at that position.
     ///
     /// - Throws: `EventLogError`.
-    public func proof(ofEventAt position: Position) async throws(EventLogError) -> ProofDocument? {
+    package func proof(ofEventAt position: Position) async throws(EventLogError) -> ProofDocument? {
         try await log.event(at: position).map { ProofDocument($0) }
     }
 }

@@ -1,5 +1,5 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 internal import Projections
 
 /// A subscription event by event, with the state after each.
@@ -30,52 +30,52 @@ package enum ReplayQuestion: Question {
 }
 
 /// A subscription event by event, with the state after each.
-public struct ReplayDocument: Codable, Hashable, Sendable {
+package struct ReplayDocument: Codable, Hashable, Sendable {
     /// The subscription.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// One frame for each event, in the order in which the log recorded them.
-    public let frames: [Frame]
+    package let frames: [Frame]
     /// What was erased of it.
-    public let erasures: [ErasureMark]
+    package let erasures: [ErasureMark]
     /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
     /// or lanes of a distributed ledger cannot be reached.
-    public let otherSubscriptions: Int?
+    package let otherSubscriptions: Int?
 
     /// An event, and the state after it.
-    public struct Frame: Codable, Hashable, Sendable {
+    package struct Frame: Codable, Hashable, Sendable {
         /// The event.
-        public let position: Position
+        package let position: Position
         /// Apple's date for the statement; nil if it was erased.
-        public let asOf: Instant?
+        package let asOf: Instant?
         /// When the log recorded it, on the ledger's clock.
-        public let recordedAt: Instant
+        package let recordedAt: Instant
         /// What it is about.
-        public let kind: String
+        package let kind: String
         /// A short summary of its content.
-        public let summary: String
+        package let summary: String
         /// What it changed in the periods, as machine-readable words.
-        public let effect: [String]
+        package let effect: [String]
         /// The effect as text.
-        public let effectText: [String]
+        package let effectText: [String]
         /// The state after it, most asked-for properties first.
-        public let state: [StateProperty]
+        package let state: [StateProperty]
         /// The names of the properties it changed, including those that are no longer known.
-        public let changed: [String]
+        package let changed: [String]
     }
 }
 
 /// One thing that is known about a subscription at an instant.
-public struct StateProperty: Codable, Hashable, Sendable {
+package struct StateProperty: Codable, Hashable, Sendable {
     /// The property: a word of our own, or Apple's name.
-    public let name: String
+    package let name: String
     /// Its value; instants are milliseconds since 1970 UTC.
-    public let value: PropertyValue
+    package let value: PropertyValue
     /// The value as text.
-    public let text: String
+    package let text: String
     /// The event that decides it.
-    public let position: Position
+    package let position: Position
 
     init(_ field: StateField) {
         name = field.name
@@ -96,7 +96,7 @@ extension Ledger {
     /// - Returns: The answer.
     /// - Throws: `QuestionError.tooManyEvents` above `EventEffects.eventsMax`, and `QuestionError`
     ///   for an unknown subject; `EventLogError`.
-    public func replay(
+    package func replay(
         of subject: SubjectID,
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest

@@ -1,8 +1,8 @@
-public import EventLog
+package import EventLog
 
 extension Ledger {
     /// The most lines of one list of rates: thirty years of thirty currencies.
-    public static let rateLinesMax = 400_000
+    package static let rateLinesMax = 400_000
 
     /// Imports a list of exchange rates: all lines that are not refused, or none, with one import
     /// time.
@@ -17,7 +17,7 @@ extension Ledger {
     ///     `rateLinesMax` of them.
     /// - Returns: The result.
     /// - Throws: `EventLogError`, or what `next` threw; then nothing was written.
-    public func importRates(
+    package func importRates(
         isDryRun: Bool = false,
         next: () async throws -> [Result<RateLine, RefusedLine>]?
     ) async throws -> RateImportDocument {
@@ -56,7 +56,7 @@ extension Ledger {
     /// A summary of the imported exchange rates for each pair of currencies.
     ///
     /// - Throws: `EventLogError`.
-    public func rateSummaries() async throws -> [CurrencyRateSummary] {
+    package func rateSummaries() async throws -> [CurrencyRateSummary] {
         try await log.rateSummaries()
     }
 }

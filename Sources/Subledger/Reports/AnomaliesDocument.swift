@@ -1,19 +1,19 @@
-public import EventLog
+package import EventLog
 internal import Events
 public import Projections
 
 /// Subscriptions that need a person's attention, the worst first.
-public struct AnomaliesDocument: LogReport, Hashable {
+package struct AnomaliesDocument: LogReport, Hashable {
     /// The number of subscriptions read.
-    public let streams: Int
+    package let streams: Int
     /// The number of anomalies of each kind.
-    public let counts: [String: Int]
+    package let counts: [String: Int]
     /// The worst anomalies, up to the requested number.
-    public let anomalies: [StreamAnomaly]
+    package let anomalies: [StreamAnomaly]
     /// How many subscriptions have events that cannot be read.
-    public let unreadableStreams: Int
+    package let unreadableStreams: Int
     /// The first of these.
-    public let unreadable: [UnreadableStreams.Named]
+    package let unreadable: [UnreadableStreams.Named]
 }
 
 extension Ledger {
@@ -29,7 +29,7 @@ extension Ledger {
     ///   - progress: Receives the number of subscriptions read so far.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
-    public func anomalies(
+    package func anomalies(
         limit: Int = 100,
         knownAt: KnownAt = .latest,
         limits: AnomalyLimits = AnomalyLimits(),

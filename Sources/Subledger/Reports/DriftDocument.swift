@@ -1,19 +1,19 @@
-public import EventLog
+package import EventLog
 internal import Events
-public import Projections
+package import Projections
 
 /// Whether the fold agrees with Apple's statements in its own payloads.
-public struct DriftDocument: LogReport, Hashable {
+package struct DriftDocument: LogReport, Hashable {
     /// The number of Apple's statements that were compared.
-    public let checked: Int
+    package let checked: Int
     /// The number of statements that agree.
-    public let agreeing: Int
+    package let agreeing: Int
     /// The statements that do not agree, up to the requested number.
-    public let drift: [DriftReport.Disagreement]
+    package let drift: [DriftReport.Disagreement]
     /// How many subscriptions have events that cannot be read.
-    public let unreadableStreams: Int
+    package let unreadableStreams: Int
     /// The first of these.
-    public let unreadable: [UnreadableStreams.Named]
+    package let unreadable: [UnreadableStreams.Named]
 }
 
 extension Ledger {
@@ -27,7 +27,7 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
-    public func drift(
+    package func drift(
         limit: Int = 100,
         knownAt: KnownAt = .latest
     ) async throws -> DriftDocument {

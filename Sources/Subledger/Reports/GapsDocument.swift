@@ -1,33 +1,33 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 public import Projections
 
 /// What the ledger should know but does not, or learned only by asking Apple.
-public struct GapsDocument: LogReport, Hashable {
+package struct GapsDocument: LogReport, Hashable {
     /// The instant as of which renewals count as missing.
-    public let at: Instant
+    package let at: Instant
     /// The number of subscriptions read.
-    public let streams: Int
+    package let streams: Int
     /// The number of gaps of each kind.
-    public let counts: [String: Int]
+    package let counts: [String: Int]
     /// The worst gaps, up to the requested number.
-    public let gaps: [StreamGap]
+    package let gaps: [StreamGap]
     /// How many subscriptions have events that cannot be read.
-    public let unreadableStreams: Int
+    package let unreadableStreams: Int
     /// The first of these.
-    public let unreadable: [UnreadableStreams.Named]
+    package let unreadable: [UnreadableStreams.Named]
 }
 
 /// The thresholds of a gap.
-public struct GapLimits: Hashable, Sendable {
+package struct GapLimits: Hashable, Sendable {
     /// How late a renewal may be, in milliseconds; nil for a day, in which Apple reports most, or a
     /// quarter of a period shorter than four days.
-    public var renewalPatience: Int64?
+    package var renewalPatience: Int64?
     /// How late a fetched notification may be, in milliseconds; nil for an hour.
     ///
     /// After an hour, Apple sends it for the second time. If all periods of the ledger are shorter
     /// than a week, as in test stores, the limit is shorter in proportion.
-    public var notificationPatience: Int64?
+    package var notificationPatience: Int64?
 
     /// An hour, for periods of a week or longer.
     static let notificationPatienceMax: Int64 = 3_600_000
@@ -35,7 +35,7 @@ public struct GapLimits: Hashable, Sendable {
     static let notificationPatienceParts: Int64 = 168
 
     /// The default limits.
-    public init() {}
+    package init() {}
 }
 
 extension Ledger {
@@ -53,7 +53,7 @@ extension Ledger {
     ///   - limits: The thresholds of a gap.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
-    public func gaps(
+    package func gaps(
         at instant: Instant,
         limit: Int = 100,
         knownAt: KnownAt = .latest,

@@ -1,58 +1,58 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 
 /// How much of the input was refused, already known, or restored.
-public struct IngestQualityDocument: Codable, Hashable, Sendable {
+package struct IngestQualityDocument: Codable, Hashable, Sendable {
     /// One line for each source.
-    public let sources: [Line]
+    package let sources: [Line]
     /// The sum of all sources.
-    public let total: Line
+    package let total: Line
     /// The counts of each channel in the log, including channels without runs: notifications that
     /// `serve` received, answers that `poll` fetched.
-    public let channels: [IngestQuality.Channel]
+    package let channels: [IngestQuality.Channel]
     /// Additional transaction ids of purchases, by the kind of payload that brought them; over the
     /// whole log.
-    public let aliases: [Aliases]
+    package let aliases: [Aliases]
 
     /// The runs of one source.
-    public struct Line: Codable, Hashable, Sendable {
+    package struct Line: Codable, Hashable, Sendable {
         /// The source; nil for all.
-        public let source: String?
+        package let source: String?
         /// Runs that completed.
-        public let runs: Int64
+        package let runs: Int64
         /// Payloads read, including refused ones.
-        public let payloads: Int64
+        package let payloads: Int64
         /// Payloads refused.
-        public let rejected: Int64
+        package let rejected: Int64
         /// The same by reason.
-        public let rejectedByReason: [String: Int64]
+        package let rejectedByReason: [String: Int64]
         /// Facts that were verified.
-        public let facts: Int64
+        package let facts: Int64
         /// Facts that were appended as events.
-        public let appended: Int64
+        package let appended: Int64
         /// Facts that were already known.
-        public let duplicates: Int64
+        package let duplicates: Int64
         /// Their share of the facts, in percent; nil if there are no facts.
-        public let duplicatePercent: Double?
+        package let duplicatePercent: Double?
         /// Facts with a new transaction id for a known purchase.
-        public let restored: Int64
+        package let restored: Int64
         /// Their share of the facts, in percent; nil if there are no facts.
-        public let restoredPercent: Double?
+        package let restoredPercent: Double?
         /// The most streams that one run was about: runs overlap, so a sum over runs would be
         /// meaningless.
-        public let streamsOfOneRunMax: Int64
+        package let streamsOfOneRunMax: Int64
     }
 
     /// The transaction ids that payloads of one kind brought.
-    public struct Aliases: Codable, Hashable, Sendable {
+    package struct Aliases: Codable, Hashable, Sendable {
         /// The kind of payload.
-        public let evidenceKind: String
+        package let evidenceKind: String
         /// Purchases with a transaction id.
-        public let purchases: Int64
+        package let purchases: Int64
         /// Additional ids of these purchases.
-        public let aliases: Int64
+        package let aliases: Int64
         /// Their share of the purchases, in percent; nil if there are no purchases.
-        public let aliasPercent: Double?
+        package let aliasPercent: Double?
     }
 }
 
@@ -65,7 +65,7 @@ extension Ledger {
     ///     for all.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
-    public func ingestQuality(
+    package func ingestQuality(
         source: String? = nil,
         since instant: Instant? = nil
     ) async throws(EventLogError) -> IngestQualityDocument {

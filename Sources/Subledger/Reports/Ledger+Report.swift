@@ -14,7 +14,7 @@ extension Ledger {
     /// - Returns: The report.
     /// - Throws: `QuestionError` if the report does not accept the question, or the live tables
     ///   cannot answer; `EventLogError`, `ProjectorError`, `PostgresError`.
-    public func report(_ question: ReportQuestion) async throws -> ReportDocument {
+    package func report(_ question: ReportQuestion) async throws -> ReportDocument {
         try await reportAnswer(question).document
     }
 

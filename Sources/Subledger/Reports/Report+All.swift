@@ -1,6 +1,6 @@
 extension Report {
     /// All of them, in the order of the list.
-    public static let all: [Report] = [
+    package static let all: [Report] = [
         Report(
             "retention",
             version: 3,
@@ -358,5 +358,5 @@ extension Report {
     ]
 
     /// The report with that name; nil if there is none.
-    public static func named(_ name: String) -> Report? { all.first { $0.name == name } }
+    package static func named(_ name: String) -> Report? { all.first { $0.name == name } }
 }

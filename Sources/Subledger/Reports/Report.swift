@@ -2,17 +2,17 @@
 /// schema `analytics`.
 ///
 /// A report gets a new version when a number is computed differently.
-public struct Report: Sendable {
+package struct Report: Sendable {
     /// Its name in requests.
-    public let name: String
+    package let name: String
     /// Incremented when the same facts give different numbers.
-    public let version: Int
+    package let version: Int
     /// What it counts, in a few sentences.
-    public let definition: String
+    package let definition: String
     /// What its numbers can be broken down by.
-    public let dimensions: [Dimension]
+    package let dimensions: [Dimension]
     /// The default breakdown if the question names none.
-    public let usual: [Dimension]
+    package let usual: [Dimension]
     /// The columns that identify a row, after those of the dimensions.
     let keys: [Column]
     /// The columns with its numbers.
@@ -24,10 +24,10 @@ public struct Report: Sendable {
     let drawn: (column: String, title: String)?
 
     /// Whether a row is about one customer, which the role `analyst` must not see.
-    public var namesCustomers: Bool { keys.contains { $0.name == "customer_id" } }
+    package var namesCustomers: Bool { keys.contains { $0.name == "customer_id" } }
 
     /// A dimension of the numbers, as columns of the query.
-    public enum Dimension: String, CaseIterable, Codable, Sendable {
+    package enum Dimension: String, CaseIterable, Codable, Sendable {
         /// The month, UTC: of what is counted, or of the cohort.
         case month
         /// The week, UTC, from Monday to Sunday, named by its Monday.
@@ -41,14 +41,14 @@ public struct Report: Sendable {
     }
 
     /// A column of a report.
-    public struct Column: Codable, Hashable, Sendable {
+    package struct Column: Codable, Hashable, Sendable {
         /// Its name in SQL, in CSV and in the vocabulary of the tables.
-        public let name: String
+        package let name: String
         /// The type of its values.
-        public let kind: Kind
+        package let kind: Kind
 
         /// A type of values.
-        public enum Kind: String, Codable, Sendable {
+        package enum Kind: String, Codable, Sendable {
             /// Text; nil if Apple did not state it.
             case text
             /// A number of things.
@@ -167,10 +167,10 @@ extension Report.Column {
     static let isPartial = Self(name: "is_partial", kind: .flag)
 
     /// Whether it helps identify a row, and is not a note on its numbers.
-    public var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
+    package var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
 
     /// Its name in JSON: Apple's for a product, otherwise the same in camel case.
-    public var jsonName: String {
+    package var jsonName: String {
         let words = name.replacing("product_identifier", with: "product_id").split(separator: "_")
         return words.dropFirst().reduce(String(words[0])) {
             $0 + $1.prefix(1).uppercased() + $1.dropFirst()

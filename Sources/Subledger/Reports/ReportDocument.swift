@@ -1,82 +1,82 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 
 /// A question to a report.
-public struct ReportQuestion: Sendable {
+package struct ReportQuestion: Sendable {
     /// The report.
-    public var report: Report
+    package var report: Report
     /// The breakdown, in this order; nil for the default.
-    public var dimensions: [Report.Dimension]?
+    package var dimensions: [Report.Dimension]?
     /// The first day, UTC, given by an instant within it; nil for that of the first purchase.
-    public var from: Instant?
+    package var from: Instant?
     /// The last day, UTC, given by an instant within it; nil for the last whole day before Apple's
     /// newest signature.
     ///
     /// If the day is not over by then, it counts as far as that instant.
-    public var to: Instant?
+    package var to: Instant?
     /// Where the purchases were made.
-    public var environment = StoreEnvironment.production
+    package var environment = StoreEnvironment.production
     /// How much of the log is used; nil for the content of the live tables, which needs no fold.
-    public var knownAt: KnownAt?
+    package var knownAt: KnownAt?
     /// How money is converted and estimated.
-    public var money = ReportMoney()
+    package var money = ReportMoney()
     /// The most rows of the answer, which are held in memory.
-    public var limit = ReportQuestion.limitDefault
+    package var limit = ReportQuestion.limitDefault
 
     /// The default number of rows.
-    public static let limitDefault = 10_000
+    package static let limitDefault = 10_000
 
     /// The most rows that a question may request.
-    public static let limitMax = 1_000_000
+    package static let limitMax = 1_000_000
 
     /// Creates a question about everything in the live tables.
-    public init(_ report: Report) {
+    package init(_ report: Report) {
         self.report = report
     }
 }
 
 /// A report with everything needed to run it again.
-public struct ReportDocument: Codable, Hashable, Sendable {
+package struct ReportDocument: Codable, Hashable, Sendable {
     /// The report's name.
-    public let name: String
+    package let name: String
     /// The version of its definition, incremented when the same facts give different numbers.
-    public let version: Int
+    package let version: Int
     /// What it counts, in a few sentences.
-    public let definition: String
+    package let definition: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The first day, UTC, as `2026-03-03`.
-    public let from: String
+    package let from: String
     /// The last day, UTC.
-    public let to: String
+    package let to: String
     /// The instant on Apple's clock after which nothing counts, in any report: the end of the last
     /// day, or the newest signature if that is earlier.
     ///
     /// What began, ended or was given back later counts as if it had not happened.
-    public let asOf: Instant
+    package let asOf: Instant
     /// What the numbers are broken down by.
-    public let by: [Report.Dimension]
+    package let by: [Report.Dimension]
     /// The newest event of each lane that is included, by the lane's number.
-    public let positions: [String: Int64]
+    package let positions: [String: Int64]
     /// The newest version of the catalog used by the folds; 0 for none.
-    public let catalogVersion: Int
+    package let catalogVersion: Int
     /// The versions of the folds that the numbers are computed from, by name.
-    public let folds: [String: Int]
+    package let folds: [String: Int]
     /// How money is converted and estimated; nil if amounts are as Apple signed them.
-    public let money: ReportMoney?
+    package let money: ReportMoney?
     /// Erasures in the ledger, at any time: only these change what was known at a position.
-    public let erasures: Int64
+    package let erasures: Int64
     /// Subscriptions that a fold refused, which are not counted.
-    public let refusedSubscriptions: Int
+    package let refusedSubscriptions: Int
     /// The command that prints this report again; nil if none can, because a catalog or rates
     /// imported later than these positions were used.
-    public let command: String?
+    package let command: String?
     /// Whether these are all rows; false if the limit was reached.
-    public let isComplete: Bool
+    package let isComplete: Bool
     /// The columns, in order.
-    public let columns: [Report.Column]
+    package let columns: [Report.Column]
     /// The rows, by the JSON name of their columns.
-    public let rows: [[String: ReportValue]]
+    package let rows: [[String: ReportValue]]
 }
 
 /// A report, and how much of the log gives it again.
@@ -89,20 +89,20 @@ package struct ReportAnswer: Sendable {
 }
 
 /// The available reports.
-public struct ReportListDocument: Codable, Hashable, Sendable {
+package struct ReportListDocument: Codable, Hashable, Sendable {
     /// The reports, most asked-for first.
-    public let reports: [Entry]
+    package let reports: [Entry]
 
     /// A report.
-    public struct Entry: Codable, Hashable, Sendable {
+    package struct Entry: Codable, Hashable, Sendable {
         /// Its name in requests.
-        public let name: String
+        package let name: String
         /// The version of its definition.
-        public let version: Int
+        package let version: Int
         /// What it counts, in a few sentences.
-        public let definition: String
+        package let definition: String
         /// What it can be broken down by.
-        public let by: [Report.Dimension]
+        package let by: [Report.Dimension]
 
         /// Its version, and what it can be broken down by, as text.
         package var words: String {
@@ -112,7 +112,7 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
     }
 
     /// All reports: those over tables, and those that read the log itself.
-    public static let all = ReportListDocument(
+    package static let all = ReportListDocument(
         reports: Report.all.map {
             Entry(name: $0.name, version: $0.version, definition: $0.definition, by: $0.dimensions)
         } + ofLog

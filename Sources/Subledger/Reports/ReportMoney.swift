@@ -1,26 +1,26 @@
-public import EventLog
+package import EventLog
 
 /// How a report converts and estimates money; the default is neither.
-public struct ReportMoney: Codable, Hashable, Sendable {
+package struct ReportMoney: Codable, Hashable, Sendable {
     /// The currency that amounts are converted into, ISO 4217; nil for none.
-    public var currency: String?
+    package var currency: String?
     /// The number of days after its own day for which a rate may be used.
-    public var rateDaysMax = ReportMoney.rateDaysDefault
+    package var rateDaysMax = ReportMoney.rateDaysDefault
     /// Apple's commission, for an estimate of the proceeds; nil for no estimate.
-    public var commission: Commission?
+    package var commission: Commission?
     /// The share of the price that is tax, in percent, by the storefront's country (ISO 3166-1
     /// alpha-3); for other countries, no tax is deducted.
-    public var taxPercents: [String: ExactDecimal] = [:]
+    package var taxPercents: [String: ExactDecimal] = [:]
 
     /// The default number of days for which a rate may be used: banks publish none on weekends and
     /// holidays.
-    public static let rateDaysDefault = 7
+    package static let rateDaysDefault = 7
 
     /// The most days that a question may request.
-    public static let rateDaysMax = 366
+    package static let rateDaysMax = 366
 
     /// Apple's commission.
-    public enum Commission: String, CaseIterable, Codable, Sendable {
+    package enum Commission: String, CaseIterable, Codable, Sendable {
         /// 30 %, and 15 % for a subscription after a year of paid service.
         case standard
         /// 15 %, the App Store Small Business Program.
@@ -28,7 +28,7 @@ public struct ReportMoney: Codable, Hashable, Sendable {
     }
 
     /// Amounts as Apple signed them.
-    public init() {}
+    package init() {}
 
     /// Whether any conversion or estimate is requested.
     var isAsked: Bool { currency != nil || commission != nil }
@@ -86,7 +86,7 @@ public struct ReportMoney: Codable, Hashable, Sendable {
     }
 
     /// The taxes, by country: `DEU=15.97,FRA=16.67`.
-    public var taxWords: String {
+    package var taxWords: String {
         taxPercents.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
             .joined(separator: ",")
     }

@@ -1,5 +1,5 @@
 /// A value of a report.
-public enum ReportValue: Hashable, Sendable {
+package enum ReportValue: Hashable, Sendable {
     /// No value: Apple did not state it, or the whole of a share is zero.
     case none
     /// Text.
@@ -14,7 +14,7 @@ public enum ReportValue: Hashable, Sendable {
 
 extension ReportValue: Codable {
     /// Decodes JSON; a share without decimals is decoded as an integer.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .none
@@ -37,7 +37,7 @@ extension ReportValue: Codable {
     }
 
     /// Encodes null, a string, a number or a truth value.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .none: try container.encodeNil()

@@ -1,28 +1,28 @@
 internal import EventLog
-public import Events
+package import Events
 
 /// The subscriptions of a report with events that this program cannot read.
 ///
 /// Without these events nothing about them is certain, so they are left out and listed here.
-public struct UnreadableStreams: Codable, Hashable, Sendable {
+package struct UnreadableStreams: Codable, Hashable, Sendable {
     /// The number of these subscriptions.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// The first of them, up to `namedMax`, which are held in memory.
-    public private(set) var named: [Named] = []
+    package private(set) var named: [Named] = []
 
     /// The most subscriptions that are listed.
-    public static let namedMax = 1000
+    package static let namedMax = 1000
 
     /// A subscription with its unreadable events.
-    public struct Named: Codable, Hashable, Sendable {
+    package struct Named: Codable, Hashable, Sendable {
         /// Its id.
-        public let originalTransactionId: String
+        package let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: StoreEnvironment
+        package let environment: StoreEnvironment
         /// The events.
-        public let positions: [Position]
+        package let positions: [Position]
         /// Why the first of them cannot be read.
-        public let reason: String
+        package let reason: String
     }
 
     // Returns true if the subscription has unreadable events.

@@ -1,43 +1,43 @@
 internal import EventLog
-public import Events
-public import Projections
+package import Events
+package import Projections
 
 /// How long the ledger wrongly denied or granted access because it learned of events late.
-public struct WrongAnswersDocument: LogReport, Hashable {
+package struct WrongAnswersDocument: LogReport, Hashable {
     /// The number of subscriptions read.
-    public let streams: Int
+    package let streams: Int
     /// Those for which any answer was ever wrong.
-    public let streamsWithAny: Int
+    package let streamsWithAny: Int
     /// Seconds of wrongly denied access, in all.
-    public let wronglyDeniedSeconds: Int64
+    package let wronglyDeniedSeconds: Int64
     /// Seconds of wrongly granted access, in all.
-    public let wronglyGrantedSeconds: Int64
+    package let wronglyGrantedSeconds: Int64
     /// Subscriptions with times in which this ledger cannot have been asked: before its first
     /// commit, or covered by an import.
-    public let streamsNotAsked: Int
+    package let streamsNotAsked: Int
     /// The total length of these times; counted above only if requested.
-    public let notAskedSeconds: Int64
+    package let notAskedSeconds: Int64
     /// The totals by what the ledger learned too late.
-    public let causes: [WrongAnswerTally.Total]
+    package let causes: [WrongAnswerTally.Total]
     /// The subscriptions with the most seconds.
-    public let worst: [Subscription]
+    package let worst: [Subscription]
     /// How many subscriptions have events that cannot be read.
-    public let unreadableStreams: Int
+    package let unreadableStreams: Int
     /// The first of these.
-    public let unreadable: [UnreadableStreams.Named]
+    package let unreadable: [UnreadableStreams.Named]
 
     /// A subscription with wrong answers.
-    public struct Subscription: Codable, Hashable, Sendable {
+    package struct Subscription: Codable, Hashable, Sendable {
         /// Its id.
-        public let originalTransactionId: String
+        package let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: StoreEnvironment
+        package let environment: StoreEnvironment
         /// Seconds of wrongly denied access.
-        public let wronglyDeniedSeconds: Int64
+        package let wronglyDeniedSeconds: Int64
         /// Seconds of wrongly granted access.
-        public let wronglyGrantedSeconds: Int64
+        package let wronglyGrantedSeconds: Int64
         /// The intervals, with their causes.
-        public let stretches: [WrongAnswers.Stretch]
+        package let stretches: [WrongAnswers.Stretch]
     }
 }
 
@@ -54,7 +54,7 @@ extension Ledger {
     ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
-    public func wrongAnswers(
+    package func wrongAnswers(
         limit: Int = 20,
         without: Set<WrongAnswers.Cause> = [],
         countsNotAsked: Bool = false

@@ -11,7 +11,7 @@ extension AppStoreServerClient {
     /// - Returns: Apple's result.
     /// - Throws: `ServerError`, `CancellationError`. The request is never sent twice: after
     ///   `timedOut` or `unavailable`, Apple may still have carried it out.
-    public func extendRenewalDate(
+    package func extendRenewalDate(
         of id: String,
         by wanted: RenewalExtension,
         in environment: StoreEnvironment
@@ -37,7 +37,7 @@ extension AppStoreServerClient {
     ///   - environment: Production or Sandbox.
     /// - Returns: The identifier that `extensionStatus` expects.
     /// - Throws: As `extendRenewalDate` does.
-    public func extendRenewalDates(
+    package func extendRenewalDates(
         ofProduct productId: String,
         storefronts: [String] = [],
         by wanted: RenewalExtension,
@@ -63,7 +63,7 @@ extension AppStoreServerClient {
     ///   - environment: Production or Sandbox.
     /// - Returns: The status; nil if Apple does not know the request.
     /// - Throws: `ServerError`, `CancellationError`.
-    public func extensionStatus(
+    package func extensionStatus(
         ofProduct productId: String,
         _ requestIdentifier: String,
         in environment: StoreEnvironment
@@ -98,7 +98,7 @@ extension AppStoreServerClient {
     ///   - id: The transaction id from the notification `CONSUMPTION_REQUEST`.
     ///   - environment: Production or Sandbox.
     /// - Throws: As `extendRenewalDate` does.
-    public func send(
+    package func send(
         _ information: ConsumptionInformation,
         about id: String,
         in environment: StoreEnvironment

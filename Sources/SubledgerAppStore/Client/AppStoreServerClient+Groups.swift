@@ -14,7 +14,7 @@ extension AppStoreServerClient {
     ///   - environment: The sandbox.
     /// - Returns: The groups; none if the purchaser of a group does not share its data.
     /// - Throws: `ServerError`, `CancellationError`.
-    public func customerGroups(
+    package func customerGroups(
         of appTransactionId: String,
         in environment: StoreEnvironment
     ) async throws -> [CustomerGroup] {
@@ -42,7 +42,7 @@ extension AppStoreServerClient {
     ///   - environment: The sandbox.
     /// - Returns: The app transaction ids of the members, in Apple's order.
     /// - Throws: `ServerError`, `CancellationError`.
-    public func groupMembers(
+    package func groupMembers(
         of groupId: String,
         limit: Int? = nil,
         in environment: StoreEnvironment
@@ -70,7 +70,7 @@ extension AppStoreServerClient {
     ///   - environment: The sandbox.
     /// - Returns: How many there are, and which are claimed.
     /// - Throws: `ServerError`, `CancellationError`.
-    public func seats(of id: String, in environment: StoreEnvironment) async throws -> SeatInfo {
+    package func seats(of id: String, in environment: StoreEnvironment) async throws -> SeatInfo {
         let request = ServerRequest.seats(id)
         let payload = try await answer(to: request, in: environment).payload
         guard let root = AppStoreServerClient.object(payload),
@@ -93,7 +93,7 @@ extension AppStoreServerClient {
     /// - Returns: The id of the claim, which the other requests need.
     /// - Throws: `ServerError`, `CancellationError`. The request is never sent twice; if you send
     ///   it again with the same identifier, Apple returns the same claim.
-    public func claimSeat(
+    package func claimSeat(
         _ claim: SeatClaim,
         of id: String,
         in environment: StoreEnvironment
@@ -112,7 +112,7 @@ extension AppStoreServerClient {
     ///   - id: A transaction id of the subscription.
     ///   - environment: The sandbox.
     /// - Throws: As `claimSeat` does.
-    public func unclaimSeat(
+    package func unclaimSeat(
         _ claim: String,
         of id: String,
         in environment: StoreEnvironment
@@ -129,7 +129,7 @@ extension AppStoreServerClient {
     ///   - id: A transaction id of the subscription.
     ///   - environment: The sandbox.
     /// - Throws: As `claimSeat` does.
-    public func associateSeat(
+    package func associateSeat(
         _ claim: String,
         with appTransactionId: String,
         of id: String,
@@ -150,7 +150,7 @@ extension AppStoreServerClient {
     ///   - id: The transaction id of the purchase, or of the addition of seats.
     ///   - environment: Production or Sandbox.
     /// - Throws: As `claimSeat` does.
-    public func revokeSeats(
+    package func revokeSeats(
         _ revocation: SeatRevocation,
         of id: String,
         in environment: StoreEnvironment

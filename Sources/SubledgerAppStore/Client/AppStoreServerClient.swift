@@ -51,7 +51,7 @@ public struct AppStoreServerClient: Sendable {
     ///   - environment: Production or Sandbox.
     /// - Returns: The answer, not verified.
     /// - Throws: `ServerError`, `CancellationError`.
-    public func answer(
+    package func answer(
         to request: ServerRequest,
         page: String? = nil,
         in environment: StoreEnvironment
@@ -79,7 +79,7 @@ public struct AppStoreServerClient: Sendable {
     /// The answer of production, or of the sandbox if production does not know the transaction.
     ///
     /// - Throws: `ServerError`, `CancellationError`.
-    public func answer(to request: ServerRequest) async throws -> ServerAnswer {
+    package func answer(to request: ServerRequest) async throws -> ServerAnswer {
         do {
             return try await answer(to: request, in: .production)
         } catch let error as ServerError where error.errorCode == .transactionIdNotFound {
@@ -96,7 +96,7 @@ public struct AppStoreServerClient: Sendable {
     ///   - take: Handles each page before the next one is requested.
     /// - Returns: Where a later request continues; `page` if the answer names no continuation.
     /// - Throws: `ServerError`, `CancellationError`, and whatever `take` throws.
-    public func forEachPage(
+    package func forEachPage(
         of request: ServerRequest,
         from page: String? = nil,
         in environment: StoreEnvironment,

@@ -5,16 +5,16 @@ internal import FoundationEssentials
 internal import NIOHTTP1
 
 /// The address at which a service receives Apple's notifications, tested from this machine.
-public struct NotificationEndpoint: Sendable {
+package struct NotificationEndpoint: Sendable {
     /// The URL that notifications are sent to.
-    public let url: String
+    package let url: String
     private let livezURL: String
     private let limits: ServerLimits
 
     /// The path at which `subledger serve` accepts notifications.
-    public static let path = "/v1/appstore/notifications"
+    package static let path = "/v1/appstore/notifications"
     /// Seconds until an attempt counts as failed.
-    public static let secondsMax = 10.0
+    package static let secondsMax = 10.0
     /// Most bytes of an answer that are read.
     private static let answerByteCountMax = 64 << 10
 
@@ -22,7 +22,7 @@ public struct NotificationEndpoint: Sendable {
     ///
     /// - Parameter url: `https://HOST`, with or without the path of notifications.
     /// - Throws: `ServerError` with the code `address`.
-    public init(url: String) throws(ServerError) {
+    package init(url: String) throws(ServerError) {
         let base = url.hasSuffix("/") ? String(url.dropLast()) : url
         guard let address = URL(string: base), let host = address.host, !host.isEmpty,
             let scheme = address.scheme, scheme == "https" || scheme == "http",
@@ -44,7 +44,7 @@ public struct NotificationEndpoint: Sendable {
     }
 
     /// What answers at the address.
-    public enum Finding: Hashable, Sendable {
+    package enum Finding: Hashable, Sendable {
         /// `subledger serve`, which refused an empty notification as it must; and whether its
         /// `/livez` can be reached as well.
         case service(isLivezReachable: Bool)
@@ -58,7 +58,7 @@ public struct NotificationEndpoint: Sendable {
     ///
     /// - Returns: What answers at the address.
     /// - Throws: `CancellationError`.
-    public func check() async throws -> Finding {
+    package func check() async throws -> Finding {
         let transport = Transport(limits: limits, insists: false, clock: { .epoch })
         do {
             let finding = try await check(by: transport)

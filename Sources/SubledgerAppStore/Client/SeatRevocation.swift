@@ -1,19 +1,19 @@
 /// Seats of an Advanced Commerce subscription that Apple is asked to take back and refund
 /// (https://developer.apple.com/documentation/advancedcommerceapi/revoke-subscription).
-public struct SeatRevocation: Hashable, Sendable {
+package struct SeatRevocation: Hashable, Sendable {
     /// How many seats, from 1.
-    public let seats: Int
+    package let seats: Int
     /// How much to refund for them.
-    public let refundType: RefundType
+    package let refundType: RefundType
     /// Why.
-    public let reason: Reason
+    package let reason: Reason
     /// Whether you prefer that Apple takes the risk that the refund is abused.
-    public let isRefundRiskingPreferred: Bool
+    package let isRefundRiskingPreferred: Bool
     /// A UUID that identifies the request.
-    public let requestReferenceId: String
+    package let requestReferenceId: String
 
     /// How much to refund; the raw values are Apple's.
-    public enum RefundType: String, CaseIterable, Hashable, Sendable {
+    package enum RefundType: String, CaseIterable, Hashable, Sendable {
         /// Everything that was paid for them.
         case full = "FULL"
         /// The rest of the period.
@@ -21,7 +21,7 @@ public struct SeatRevocation: Hashable, Sendable {
     }
 
     /// Why; the raw values are Apple's.
-    public enum Reason: String, CaseIterable, Hashable, Sendable {
+    package enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The customer did not want to buy.
         case unintendedPurchase = "UNINTENDED_PURCHASE"
         /// The service was not delivered.
@@ -36,7 +36,7 @@ public struct SeatRevocation: Hashable, Sendable {
 
     /// Creates a request; nil if there is not at least 1 seat, or the id is empty or has characters
     /// other than letters, digits, `-`, `.`, `_` and `~`.
-    public init?(
+    package init?(
         seats: Int,
         refundType: RefundType,
         reason: Reason,

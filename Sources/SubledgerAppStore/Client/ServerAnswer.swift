@@ -1,21 +1,21 @@
 internal import AppStore
-public import Events
+package import Events
 
 /// Apple's answer: the exact bytes, which are evidence, and where the answer continues.
-public struct ServerAnswer: Sendable {
+package struct ServerAnswer: Sendable {
     /// The bytes as they arrived.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// The environment that answered.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// Where the next page begins, or where a later request continues: a revision or a pagination
     /// token; nil if there is none.
-    public let continuation: String?
+    package let continuation: String?
     /// Whether there is another page now.
-    public let hasMore: Bool
+    package let hasMore: Bool
     /// Signed statements in it; an answer without any means that there is nothing, or nothing new.
-    public let statementCount: Int
+    package let statementCount: Int
     /// The token of a test notification that was requested; nil in other answers.
-    public let testNotificationToken: String?
+    package let testNotificationToken: String?
 
     /// The signed statements in a page of notifications or transactions, each as a separate
     /// payload; empty for other answers.

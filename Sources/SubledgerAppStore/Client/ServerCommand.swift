@@ -24,7 +24,7 @@ public enum ServerCommand: Hashable, Sendable {
     case revokeSeats(String, SeatRevocation)
 
     /// The HTTP request.
-    public var call: ServerCall {
+    package var call: ServerCall {
         switch self {
         case .extendRenewalDate(let id, let wanted):
             ServerCall(

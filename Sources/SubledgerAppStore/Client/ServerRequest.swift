@@ -1,10 +1,10 @@
-public import Events
+package import Events
 
 /// A request to the App Store Server API.
 ///
 /// None of them changes anything at Apple, except the one for a test notification; a `ServerCommand`
 /// does.
-public enum ServerRequest: Hashable, Sendable {
+package enum ServerRequest: Hashable, Sendable {
     /// Get Transaction History, version 2: everything a customer bought, by last modification.
     case transactionHistory(String)
     /// Get All Subscription Statuses: the newest transaction and the renewal of each subscription.
@@ -33,18 +33,18 @@ public enum ServerRequest: Hashable, Sendable {
     case seats(String)
 
     /// The notifications to request.
-    public struct NotificationFilter: Hashable, Sendable {
+    package struct NotificationFilter: Hashable, Sendable {
         /// Not before this instant; Apple keeps 180 days of production and 30 of the sandbox.
-        public var start: Instant
+        package var start: Instant
         /// Before this instant.
-        public var end: Instant
+        package var end: Instant
         /// Only those about this transaction's customer; nil for all.
-        public var transactionId: String?
+        package var transactionId: String?
         /// Only those that have not reached the server.
-        public var onlyFailures: Bool
+        package var onlyFailures: Bool
 
         /// The notifications of a span of time.
-        public init(
+        package init(
             start: Instant,
             end: Instant,
             transactionId: String? = nil,
@@ -148,14 +148,14 @@ extension ServerRequest.NotificationFilter {
 }
 
 /// One HTTP request to the API.
-public struct ServerCall: Sendable {
+package struct ServerCall: Sendable {
     let endpoint: ServerRequest.Endpoint
     /// The path below the host, without its query.
-    public let path: String
+    package let path: String
     /// The HTTP method.
-    public let method: String
+    package let method: String
     /// The JSON body; nil if there is none.
-    public let body: String?
+    package let body: String?
     var query: [String]
 
     init(

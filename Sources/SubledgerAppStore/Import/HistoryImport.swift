@@ -1,6 +1,6 @@
-public import EventLog
-public import Events
-public import Subledger
+package import EventLog
+package import Events
+package import Subledger
 
 /// Fetches the whole history of customers of whom only an id is known: statuses and all pages of
 /// the transaction history of each.
@@ -8,13 +8,13 @@ public import Subledger
 /// Apple's answer about an id covers its customer, so other ids of the same customer are not
 /// requested. The ledger records which subscriptions were answered: the next run continues one that
 /// ended early, and several runs can share a list.
-public struct HistoryImport: Sendable {
+package struct HistoryImport: Sendable {
     let ledger: Ledger
     private let client: AppStoreServerClient
     private let options: Options
 
     /// How Apple identifies a customer.
-    public enum Subject: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
         /// A transaction id, an original transaction id or an app transaction id.
         case transaction(String)
         /// An order id, as in the customer's invoice; production only.
@@ -29,28 +29,28 @@ public struct HistoryImport: Sendable {
     }
 
     /// The settings of an import.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The environments to ask, in this order.
-        public var environments: [StoreEnvironment] = [.production, .sandbox]
+        package var environments: [StoreEnvironment] = [.production, .sandbox]
         /// Customers to ask about at the same time.
-        public var concurrency = 16
+        package var concurrency = 16
         /// Seconds after an answer before the same customer is requested again.
-        public var pauseSeconds = 30 * 86_400.0
+        package var pauseSeconds = 30 * 86_400.0
         /// Seconds after which another process may take over from a silent one.
-        public var leaseSeconds = 300.0
+        package var leaseSeconds = 300.0
         /// Failed attempts in a row to reach Apple before the import ends.
-        public var unavailableMax = 5
+        package var unavailableMax = 5
         /// A unique name for this process.
-        public var holder: String
+        package var holder: String
 
         /// The defaults.
-        public init(holder: String) {
+        package init(holder: String) {
             self.holder = holder
         }
     }
 
     /// Most ids of one import: all are held in memory.
-    public static let subjectsMax = 5_000_000
+    package static let subjectsMax = 5_000_000
 
     /// An import.
     ///
@@ -58,7 +58,7 @@ public struct HistoryImport: Sendable {
     ///   - ledger: Where to record the answers.
     ///   - client: The client for the requests.
     ///   - options: The settings.
-    public init(_ ledger: Ledger, _ client: AppStoreServerClient, options: Options) {
+    package init(_ ledger: Ledger, _ client: AppStoreServerClient, options: Options) {
         self.ledger = ledger
         self.client = client
         self.options = options
@@ -83,7 +83,7 @@ public struct HistoryImport: Sendable {
     ///   - progress: Called after each id with the number that are done.
     /// - Returns: The report of the run.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
-    public func run(
+    package func run(
         _ subjects: [Subject],
         isStopped: @escaping @Sendable () -> Bool = { false },
         progress: (Int) -> Void = { _ in }

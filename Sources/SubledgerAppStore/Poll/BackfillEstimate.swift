@@ -1,35 +1,35 @@
 internal import EventLog
-public import Events
-public import Subledger
+package import Events
+package import Subledger
 internal import Synchronization
 
 /// What a backfill will take, by Apple's limits and by what the ledger knows.
 ///
 /// A lower bound: how much Apple has that the ledger lacks is unknown in advance.
-public struct BackfillEstimate: Codable, Hashable, Sendable {
+package struct BackfillEstimate: Codable, Hashable, Sendable {
     /// The parts.
-    public internal(set) var environments: [Part] = []
+    package internal(set) var environments: [Part] = []
     /// Requests in all.
-    public internal(set) var requests: Int64 = 0
+    package internal(set) var requests: Int64 = 0
     /// Seconds that they take within the share of Apple's rate limits that is used.
-    public internal(set) var seconds: Double = 0
+    package internal(set) var seconds: Double = 0
 
     /// What one environment will take.
-    public struct Part: Codable, Hashable, Sendable {
+    package struct Part: Codable, Hashable, Sendable {
         /// Where the purchases were made.
-        public let environment: StoreEnvironment
+        package let environment: StoreEnvironment
         /// Where the span of notifications begins; nil if ids are requested.
-        public let since: Instant?
+        package let since: Instant?
         /// Customers to ask about.
-        public let customers: Int64
+        package let customers: Int64
         /// Requests for notifications.
-        public let notificationRequests: Int64
+        package let notificationRequests: Int64
         /// Requests for statuses.
-        public let statusRequests: Int64
+        package let statusRequests: Int64
         /// Requests for pages of transaction histories.
-        public let historyRequests: Int64
+        package let historyRequests: Int64
         /// Seconds that the requests take.
-        public let seconds: Double
+        package let seconds: Double
     }
 
     /// Days before the span from which the number of notifications is estimated.
@@ -44,7 +44,7 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
     ///   - limits: The share of Apple's limits to use.
     ///   - now: When the backfill begins.
     /// - Throws: `EventLogError`.
-    public init(
+    package init(
         of scope: BackfillScope,
         in ledger: Ledger,
         _ environments: [StoreEnvironment],

@@ -1,5 +1,6 @@
 import CommandSupport
 import ArgumentParser
+import EventLog
 import Subledger
 
 struct StreamsCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import CommandSupport
+import EventLog
 import Foundation
 import Subledger
 import SubledgerAppStore

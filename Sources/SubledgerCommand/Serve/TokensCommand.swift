@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 public import EventLog
 import Events

@@ -1,7 +1,7 @@
-public import EventLog
+package import EventLog
 internal import Events
 internal import HTTPTypes
-public import Hummingbird
+package import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import Subledger
@@ -13,9 +13,9 @@ internal import Subledger
 /// of the token apply to the session; who looked at whom is audited as for other questions. One
 /// script of our own runs, without which every page works, too, and nothing is loaded from
 /// elsewhere.
-public struct ConsoleRoutes: Sendable {
+package struct ConsoleRoutes: Sendable {
     /// The routes that the same server has for programs.
-    public let routes: LedgerRoutes
+    package let routes: LedgerRoutes
     let isSecure: Bool
     let note: String?
     let sessions = ConsoleSessions()
@@ -28,7 +28,7 @@ public struct ConsoleRoutes: Sendable {
     ///   - routes: The routes of the ledger.
     ///   - isSecure: Whether browsers reach it by HTTPS only.
     ///   - note: What each page says about this ledger; nil for nothing.
-    public init(_ routes: LedgerRoutes, isSecure: Bool = false, note: String? = nil) {
+    package init(_ routes: LedgerRoutes, isSecure: Bool = false, note: String? = nil) {
         self.routes = routes
         self.isSecure = isSecure
         self.note = note
@@ -37,12 +37,12 @@ public struct ConsoleRoutes: Sendable {
     }
 
     /// The path of a link that signs in with a token: once, within an hour.
-    public func signInPath(for token: AccessToken) -> String {
+    package func signInPath(for token: AccessToken) -> String {
         "\(ConsoleAddress.signIn)?code=\(sessions.code(for: token))"
     }
 
     /// Adds all pages to a router.
-    public func add(to router: some RouterMethods<some RequestContext>) {
+    package func add(to router: some RouterMethods<some RequestContext>) {
         open(.get, ConsoleAddress.style, of: router) { _ in
             .text(ConsolePage.style, "text/css; charset=utf-8")
         }

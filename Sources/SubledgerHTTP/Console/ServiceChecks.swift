@@ -14,7 +14,7 @@ struct ServiceChecks {
     var all: [DoctorCheck] { [version, follower, poller, wrongAnswers] }
 
     private var version: DoctorCheck {
-        .ok("version", "subledger \(ProgramVersion.text) answers")
+        .ok("version", "subledger \(Ledger.version) answers")
     }
 
     private var follower: DoctorCheck {

@@ -1,13 +1,13 @@
-public import CoreMetrics
+package import CoreMetrics
 internal import Synchronization
 
 /// Stores counts and measurements, and writes them in Prometheus' format.
 ///
 /// A `MetricsFactory` of swift-metrics: it also receives the measurements of Hummingbird and other
 /// libraries if the program installs it with `MetricsSystem.bootstrap`.
-public final class PrometheusRegistry: MetricsFactory {
+package final class PrometheusRegistry: MetricsFactory {
     /// The media type of ``exposition()``.
-    public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+    package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// The most series that are created, so labels from attackers cannot fill the memory.
     static let seriesMax = 10_000
@@ -18,12 +18,12 @@ public final class PrometheusRegistry: MetricsFactory {
     /// A registry without series.
     ///
     /// - Parameter descriptions: The meaning of the metrics with these names.
-    public init(descriptions: [String: String] = [:]) {
+    package init(descriptions: [String: String] = [:]) {
         self.descriptions = descriptions
     }
 
     /// All series, by name and labels.
-    public func exposition() -> String {
+    package func exposition() -> String {
         let all = series.withLock { $0 }
         var (text, last) = ("", "")
         for (key, value) in all.sorted(by: { $0.key < $1.key }) {
@@ -61,7 +61,7 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     /// The counter with that name and those labels.
-    public func makeCounter(
+    package func makeCounter(
         label: String,
         dimensions: [(String, String)]
     ) -> any CounterHandler {
@@ -74,12 +74,12 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     /// The gauge with that name and those labels.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         find(label, dimensions) { GaugeSeries() }
     }
 
     /// The histogram with that name and those labels; a gauge unless values are aggregated.
-    public func makeRecorder(
+    package func makeRecorder(
         label: String,
         dimensions: [(String, String)],
         aggregate: Bool
@@ -89,19 +89,19 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     /// The histogram of seconds with that name and those labels.
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         find(label, dimensions) { HistogramSeries() }
     }
 
     // Series are kept: a counter that starts again at zero would look like a restart.
     /// Does nothing.
-    public func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyCounter(_ handler: any CounterHandler) {}
     /// Does nothing.
-    public func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
     /// Does nothing.
-    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
     /// Does nothing.
-    public func destroyTimer(_ handler: any TimerHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
 /// The name of a series and its labels, spelt as Prometheus requires.

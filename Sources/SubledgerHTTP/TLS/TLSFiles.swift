@@ -1,5 +1,5 @@
 internal import Foundation
-public import Logging
+package import Logging
 internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// New connections use the current files. If the files cannot be used, for example because the key
 /// of a new certificate is not there yet, the previous certificate stays in force.
-public final class TLSFiles: Sendable {
+package final class TLSFiles: Sendable {
     private let certificatePath: String
     private let keyPath: String
     private let logger: Logger
@@ -54,7 +54,7 @@ public final class TLSFiles: Sendable {
     ///   - key: The path of the leaf's private key.
     ///   - logger: Logs later changes.
     /// - Throws: `TLSFilesError` if one cannot be read, or they do not match.
-    public init(certificate: String, key: String, logger: Logger) throws(TLSFilesError) {
+    package init(certificate: String, key: String, logger: Logger) throws(TLSFilesError) {
         (certificatePath, keyPath) = (certificate, key)
         self.logger = logger
         let stamps = [Stamp(certificate), Stamp(key)]
@@ -85,7 +85,7 @@ public final class TLSFiles: Sendable {
 
     /// Reads the files now if they have changed, so that a fault in them is logged before the next
     /// connection.
-    public func reload() { _ = newest() }
+    package func reload() { _ = newest() }
 
     private func newest() -> Pair {
         let stamps = [Stamp(certificatePath), Stamp(keyPath)]
@@ -139,7 +139,7 @@ public final class TLSFiles: Sendable {
 }
 
 /// The files of a TLS certificate cannot be used.
-public struct TLSFilesError: Error, CustomStringConvertible {
+package struct TLSFilesError: Error, CustomStringConvertible {
     /// Which file, and why; safe to log.
-    public let description: String
+    package let description: String
 }

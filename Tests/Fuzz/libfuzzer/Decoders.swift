@@ -5,7 +5,7 @@ import Events
 /// libFuzzer calls this with every input it generates: the whole way in, as a payload without a
 /// voucher, as one that the operator vouches for, and as a file of many.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func decode(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+package func decode(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
     for voucher in [Voucher.unvouched, .operator] {
         do {

@@ -1,4 +1,4 @@
-public import EventLog
+package import EventLog
 internal import Events
 internal import Postgres
 internal import Projector
@@ -18,7 +18,7 @@ extension Ledger {
     /// - Returns: The differences.
     /// - Throws: `QuestionError` if the report does not accept the question, or the earlier state is
     ///   after the later one; `EventLogError`, `ProjectorError`, `PostgresError`.
-    public func reportChanges(
+    package func reportChanges(
         _ question: ReportQuestion,
         since: KnownAt,
         listing customers: Int = ReportQuestion.changedCustomersMax
@@ -68,5 +68,5 @@ extension Ledger {
 
 extension ReportQuestion {
     /// The default number of subscriptions that are listed for each cause.
-    public static let changedCustomersMax = 20
+    package static let changedCustomersMax = 20
 }

@@ -1,87 +1,87 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 internal import Foundation
 
 /// The close of a month: `close.json`, which is written last into the folder of its files.
 ///
 /// It records all that computes the same files again: the bound of knowledge, the versions of
 /// definitions, folds and catalog, and the newest commit of each lane.
-public struct CloseDocument: Codable, Hashable, Sendable {
+package struct CloseDocument: Codable, Hashable, Sendable {
     /// Always `CloseDocument.type`; distinguishes the document from others.
-    public let type: String
+    package let type: String
     /// The version of this document.
-    public let format: Int
+    package let format: Int
     /// The version of the program that wrote it.
-    public let program: String
+    package let program: String
     /// The ledger's id as a UUID.
-    public let ledgerId: String
+    package let ledgerId: String
     /// The month, UTC, as `2026-03`.
-    public let month: String
+    package let month: String
     /// Where the purchases were made.
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// Whether reports about customers, and customers behind corrections, are included.
-    public let namesCustomers: Bool
+    package let namesCustomers: Bool
     /// The bound of knowledge, as `--known-at` accepts it.
-    public let knownAt: String
+    package let knownAt: String
     /// The newest commit of each lane by then.
-    public let heads: [VerificationReport.Head]
+    package let heads: [VerificationReport.Head]
     /// The newest version of the catalog by then; 0 for none.
-    public let catalogVersion: Int
+    package let catalogVersion: Int
     /// The versions of the folds, by name.
-    public let folds: [String: Int]
+    package let folds: [String: Int]
     /// Erasures in the ledger when it was closed.
-    public let erasures: Int64
+    package let erasures: Int64
     /// The reports of the month.
-    public let reports: [Entry]
+    package let reports: [Entry]
     /// What changed since then in months that were closed earlier.
-    public let corrections: [Correction]
+    package let corrections: [Correction]
     /// The files, in the order in which they were written.
-    public internal(set) var files: [File]
+    package internal(set) var files: [File]
 
     /// The value of `type` that identifies the document.
-    public static let type = "subledger-close"
+    package static let type = "subledger-close"
     /// Its name in the folder.
-    public static let fileName = "close.json"
+    package static let fileName = "close.json"
     /// The name of the checkpoint next to it.
-    public static let checkpointName = "checkpoint.json"
+    package static let checkpointName = "checkpoint.json"
 
     static let currentFormat = 1
 
     /// A report, with what it was asked.
-    public struct Entry: Codable, Hashable, Sendable {
+    package struct Entry: Codable, Hashable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// The version of its definition.
-        public let version: Int
+        package let version: Int
         /// What its numbers are broken down by.
-        public let by: [Report.Dimension]
+        package let by: [Report.Dimension]
         /// The first day, UTC.
-        public let from: String
+        package let from: String
         /// The last day, UTC.
-        public let to: String
+        package let to: String
     }
 
     /// The corrections of a month.
-    public struct Correction: Codable, Hashable, Sendable {
+    package struct Correction: Codable, Hashable, Sendable {
         /// The month.
-        public let month: String
+        package let month: String
         /// The bound of the close that they begin from.
-        public let since: String
+        package let since: String
         /// The reports that are compared.
-        public let reports: [Entry]
+        package let reports: [Entry]
 
         /// The name of its files, without an ending.
         var fileName: String { "corrections-\(month)" }
     }
 
     /// A file.
-    public struct File: Codable, Hashable, Sendable {
+    package struct File: Codable, Hashable, Sendable {
         /// Its name in the folder.
-        public let path: String
+        package let path: String
         /// Its size.
-        public let bytes: Int
+        package let bytes: Int
         /// SHA-256 of its bytes, in hexadecimal.
-        public let sha256: String
+        package let sha256: String
 
         init(_ path: String, _ content: [UInt8]) {
             self.path = path
@@ -100,29 +100,29 @@ struct CorrectionsDocument: Codable, Hashable, Sendable {
 }
 
 /// A question for the close of a month.
-public struct CloseQuestion: Sendable {
+package struct CloseQuestion: Sendable {
     /// The month, UTC, as `2026-03`.
-    public var month: String
+    package var month: String
     /// Where the purchases were made.
-    public var environment = StoreEnvironment.production
+    package var environment = StoreEnvironment.production
     /// Whether reports about customers, and customers behind corrections, are included.
-    public var namesCustomers = false
+    package var namesCustomers = false
     /// Earlier closes: what changed since the newest of them is added, for each month that it
     /// closed or corrected.
-    public var earlier: [CloseDocument] = []
+    package var earlier: [CloseDocument] = []
 
     /// Creates a question without corrections.
-    public init(month: String) {
+    package init(month: String) {
         self.month = month
     }
 }
 
 extension CloseDocument {
     /// The close as a file.
-    public func file() throws -> [UInt8] { try exportedFile() }
+    package func file() throws -> [UInt8] { try exportedFile() }
 
     /// Whether this program can read it: its format, months, days and bounds.
-    public var isReadable: Bool {
+    package var isReadable: Bool {
         let entries = reports + corrections.flatMap(\.reports)
         return format == CloseDocument.currentFormat && erasures >= 0
             && ([month] + corrections.map(\.month)).allSatisfy { Month($0)?.text == $0 }

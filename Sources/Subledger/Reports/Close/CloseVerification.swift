@@ -1,33 +1,33 @@
-public import EventLog
+package import EventLog
 internal import Events
 
 /// A close compared with what the ledger and the program give now.
-public struct CloseVerification: Codable, Hashable, Sendable {
+package struct CloseVerification: Codable, Hashable, Sendable {
     /// The month.
-    public let month: String
+    package let month: String
     /// Whether every file is the one that was written, and is computed again byte for byte.
-    public var ok: Bool {
+    package var ok: Bool {
         isOfThisLedger && changedHeads.isEmpty && files.allSatisfy { $0.state == .same }
     }
     /// Whether the close is of this ledger; if not, nothing else was compared.
-    public let isOfThisLedger: Bool
+    package let isOfThisLedger: Bool
     /// The recorded commits that the log does not have any more.
-    public let changedHeads: [VerificationReport.Head]
+    package let changedHeads: [VerificationReport.Head]
     /// The files.
-    public let files: [File]
+    package let files: [File]
 
     /// A file of a close.
-    public struct File: Codable, Hashable, Sendable {
+    package struct File: Codable, Hashable, Sendable {
         /// Its name in the folder.
-        public let path: String
+        package let path: String
         /// The result.
-        public let state: State
+        package let state: State
         /// Why, if it is known.
-        public let reasons: [String]
+        package let reasons: [String]
     }
 
     /// The result for a file.
-    public enum State: String, Codable, Sendable {
+    package enum State: String, Codable, Sendable {
         /// It is the one that was written, and is computed again byte for byte.
         case same
         /// It is not in the folder.
@@ -55,7 +55,7 @@ public struct CloseVerification: Codable, Hashable, Sendable {
     }
 
     /// Decodes JSON.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         month = try container.decode(String.self, forKey: .month)
         isOfThisLedger = try container.decode(Bool.self, forKey: .isOfThisLedger)
@@ -67,7 +67,7 @@ public struct CloseVerification: Codable, Hashable, Sendable {
     }
 
     /// Encodes JSON, with `ok`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(month, forKey: .month)
         try container.encode(ok, forKey: .ok)
@@ -85,7 +85,7 @@ extension Ledger {
     ///   - read: The bytes of a file in its folder; nil if it is missing.
     /// - Returns: The result for each file, and for the recorded commits.
     /// - Throws: `EventLogError`, `ProjectorError`, `PostgresError`; what `read` throws.
-    public func verifyClose(
+    package func verifyClose(
         _ close: CloseDocument,
         read: (String) throws -> [UInt8]?
     ) async throws -> CloseVerification {
@@ -205,8 +205,8 @@ extension Ledger {
         }
         let erasures = recomputed.erasures - close.erasures
         if erasures > 0 { reasons.append("\(counted(erasures, "erasure")) since") }
-        if reasons.isEmpty, close.program != ProgramVersion.text {
-            reasons.append("written by version \(close.program), this is \(ProgramVersion.text)")
+        if reasons.isEmpty, close.program != Ledger.version {
+            reasons.append("written by version \(close.program), this is \(Ledger.version)")
         }
         return reasons
     }

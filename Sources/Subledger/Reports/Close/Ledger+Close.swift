@@ -15,7 +15,7 @@ extension Ledger {
     /// - Returns: The close.
     /// - Throws: `QuestionError` if the month is not over by Apple's newest signature, or an earlier
     ///   close does not fit; `EventLogError`, `ProjectorError`, `PostgresError`.
-    public func closeMonth(
+    package func closeMonth(
         _ question: CloseQuestion,
         write: (String, [UInt8]) throws -> Void
     ) async throws -> CloseDocument {
@@ -150,7 +150,7 @@ extension Ledger {
         return CloseDocument(
             type: CloseDocument.type,
             format: CloseDocument.currentFormat,
-            program: ProgramVersion.text,
+            program: Ledger.version,
             ledgerId: UUIDText.text(log.identity.ledgerId),
             month: question.month,
             environment: question.environment,
