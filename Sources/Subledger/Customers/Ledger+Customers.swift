@@ -1,5 +1,5 @@
-public import EventLog
-public import Events
+package import EventLog
+package import Events
 package import Projections
 
 extension Ledger {
