@@ -75,7 +75,9 @@ extension LedgerRoutes {
     }
 
     private func access(of subject: SubjectID) async throws -> AccessDocument {
-        try await reading { try await ledger.access(of: subject, at: clock(), sandbox: sandbox) }
+        try await reading {
+            try await ledger.knownAccess(of: subject, at: clock(), sandbox: sandbox)
+        }
     }
 
     private func document(

@@ -11,6 +11,8 @@ package struct Known: Sendable {
     package let id: String
     /// Where the purchases were made.
     package let environment: Environment
+    /// Whether anything is known of the subject in the environment.
+    package var isKnown = true
     /// What was erased of the subscriptions; for one subscription, at any time.
     package let erasures: [ErasureMark]
     /// Why each subscription counts.

@@ -137,9 +137,3 @@ extension Ledger {
     }
 }
 
-extension QuestionError.Code {
-    /// Whether the customer has bought nothing in the environment, as far as is known.
-    fileprivate var meansNoPurchase: Bool {
-        self == .otherEnvironment || self == .nothingKnownThen || self == .erased
-    }
-}

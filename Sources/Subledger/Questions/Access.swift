@@ -42,7 +42,7 @@ package enum AccessQuestion: Question {
         _ asked: QuestionInput,
         from ledger: Ledger
     ) async throws -> AccessDocument {
-        try await ledger.access(
+        try await ledger.knownAccess(
             of: asked.subject,
             at: asked.at ?? asked.now,
             to: scope(asked.values),
@@ -74,6 +74,9 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// The instant asked about.
     public let at: Instant
+    /// Whether anything is known of the customer in the environment; false for one who never bought
+    /// there, who bought only later, or of whom everything was erased.
+    public let isKnown: Bool
     /// The answer.
     public let access: Bool
     /// The end of the access, as far as it is known; nil if there is no access, or no end.
@@ -188,10 +191,44 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
     ///   - sandbox: The customers for whom sandbox purchases count if production gives no access.
-    /// - Returns: The answer.
-    /// - Throws: `QuestionError` if nothing is known of the customer, or no catalog contains the
-    ///   product or the group; `PolicyError`; `EventLogError`; `CatalogError`.
+    /// - Returns: The answer; no access, and `isKnown` false, if nothing is known of the customer.
+    /// - Throws: `QuestionError` if the id is ambiguous, no catalog contains the product or the
+    ///   group, or `knownAt` names a position that does not exist; `PolicyError`; `EventLogError`;
+    ///   `CatalogError`.
     public func access(
+        of subject: SubjectID,
+        at instant: Instant,
+        to scope: AccessScope = .anything,
+        knownAt: KnownAt = .latest,
+        under policy: PolicyDocument = PolicyDocument(),
+        sandbox: SandboxPolicy = .never
+    ) async throws -> AccessDocument {
+        do {
+            return try await knownAccess(
+                of: subject,
+                at: instant,
+                to: scope,
+                knownAt: knownAt,
+                under: policy,
+                sandbox: sandbox
+            )
+        } catch let error as QuestionError where error.code.meansNoPurchase {
+            let question = AccessInput(
+                instant: instant,
+                scope: scope,
+                knownAt: knownAt,
+                policy: policy
+            )
+            return try await log.onOneConnection {
+                try await answer(question, of: subject, orUnknown: true)
+            }
+        }
+    }
+
+    /// The same, where an exit code or a status reports that nothing is known of the customer.
+    ///
+    /// - Throws: As `access`, and `QuestionError` if nothing is known of the customer.
+    package func knownAccess(
         of subject: SubjectID,
         at instant: Instant,
         to scope: AccessScope = .anything,
@@ -216,11 +253,11 @@ extension Ledger {
         of subject: SubjectID
     ) async throws -> AccessDocument {
         do {
-            return try await answer(question, of: subject, orNew: false)
+            return try await answer(question, of: subject, orUnknown: false)
         } catch let error as QuestionError where error.code == .otherEnvironment {
             guard let other = try await elsewhere(subject) else { throw error }
-            let found = try await answer(question, of: other, orNew: false)
-            var answer = try await answer(question, of: subject, orNew: true)
+            let found = try await answer(question, of: other, orUnknown: false)
+            var answer = try await answer(question, of: subject, orUnknown: true)
             answer.elsewhere = AccessDocument.Elsewhere(
                 environment: found.environment,
                 access: found.access,
@@ -234,13 +271,13 @@ extension Ledger {
     private func answer(
         _ question: AccessInput,
         of subject: SubjectID,
-        orNew: Bool
+        orUnknown: Bool
     ) async throws -> AccessDocument {
         let known = try await known(
             of: subject,
             at: question.instant,
             knownAt: question.knownAt,
-            orNew: orNew
+            orUnknown: orUnknown
         )
         let judged = try known.under(question.policy)
         return AccessDocument(
@@ -260,6 +297,7 @@ extension AccessDocument {
         id = known.id
         environment = known.environment
         at = instant
+        isKnown = known.isKnown
         access = !active.isEmpty || !possessions.isEmpty
         until = possessions.isEmpty ? spans.first { $0.contains(instant) }?.upperBound : nil
         products = (active.map(\.period.productId) + possessions.map(\.productId)).uniqueByBytes

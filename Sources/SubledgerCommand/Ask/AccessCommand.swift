@@ -89,7 +89,7 @@ struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
     ) async throws -> Bool {
         let asked = QuestionInput(question.subject, now: clocks.now)
         let sandbox = try sandbox.chosen(now: clocks.now)
-        let answer = try await ledger.access(
+        let answer = try await ledger.knownAccess(
             of: try await ledger.subject(question.subject, isQuiet: quiet),
             at: clocks.instant,
             to: AccessQuestion.scope(values),
