@@ -57,6 +57,11 @@ extension Known {
         meant.map { $0.customer.tenures(at: $0.instant) } ?? [:]
     }
 
+    /// When subscriptions stop being the customer's.
+    var tenureEnds: [StreamID: Instant] {
+        meant.map { $0.customer.tenureEnds(after: $0.instant) } ?? [:]
+    }
+
     /// Why those of `everTimelines` count.
     package var everGrounds: AnswerGrounds { meant?.everGrounds ?? .none }
 
@@ -66,7 +71,7 @@ extension Known {
             timelines,
             environment: environment,
             catalogs: catalogs,
-            tenureEnds: meant.map { $0.customer.tenureEnds(after: $0.instant) } ?? [:]
+            tenureEnds: tenureEnds
         )
     }
 

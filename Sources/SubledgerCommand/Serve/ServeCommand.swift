@@ -156,13 +156,28 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Sign entitlements with this P-256 key (PEM) for clients that accept application/jwt.",
+            discussion: """
+                Repeat it for keys that signed before: /.well-known/jwks.json lists all of them, and \
+                the first one signs.
+                """,
+            valueName: "file"
+        )
+    )
+    var signingKey: [String] = []
+
+    @Option(help: SigningKeys.lifetimeHelp)
+    var signedFor: String?
+
+    @Option(
+        help: ArgumentHelp(
             "A JSON file with settings, each named like its flag: {\"logFormat\": \"json\"}.",
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
                 \(Setting.Command.serve.names.joined(separator: ", ")). \
-                rootCertificate, bundleId, environment, trustedProxy and sandboxCustomer are lists: \
-                ["com.example"] in the file, a,b in a variable.
+                rootCertificate, bundleId, environment, trustedProxy, sandboxCustomer and signingKey \
+                are lists: ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
         )
@@ -252,6 +267,7 @@ struct ServeCommand: AsyncParsableCommand {
             ledger,
             limits: limits,
             sandbox: plan.sandbox,
+            signer: try SigningKeys.signer(plan.signingKeys, seconds: plan.signedFor),
             refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
             trustedProxies: plan.trustedProxies,
             logger: logger
