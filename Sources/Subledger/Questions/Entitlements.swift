@@ -66,7 +66,7 @@ public struct EntitlementsDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let asOf: Instant
     /// Whether anything is known of the customer in the environment.
