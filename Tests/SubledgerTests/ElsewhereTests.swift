@@ -117,7 +117,11 @@ struct ElsewhereTests {
         for (subject, code) in cases {
             try await ChargedFact.withLedger(Self.tested) { ledger in
                 let questions: [() async throws -> Void] = [
-                    { _ = try await ledger.knownAccess(of: subject, at: Self.at) },
+                    {
+                        let answer = try await ledger.access(of: subject, at: Self.at)
+                        #expect(!answer.access && !answer.isKnown)
+                        try await ledger.checkKnown(answer, of: subject)
+                    },
                     { _ = try await ledger.explain(subject, at: Self.at) },
                     { _ = try await ledger.charges(of: subject, now: Self.at) },
                 ]

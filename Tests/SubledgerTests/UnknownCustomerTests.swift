@@ -22,7 +22,7 @@ struct UnknownCustomerTests {
             #expect(answer.environment == subject.environment ?? .production, "\(code)")
             #expect(answer.until == nil && answer.subscriptions.isEmpty, "\(code)")
             let error = await #expect(throws: QuestionError.self) {
-                try await ledger.knownAccess(of: subject, at: Self.at, knownAt: knownAt)
+                try await ledger.checkKnown(answer, of: subject, knownAt: knownAt)
             }
             #expect(error?.code == code)
         }

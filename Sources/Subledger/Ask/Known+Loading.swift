@@ -53,6 +53,19 @@ extension Ledger {
         )
     }
 
+    /// Refuses an answer about a customer of whom nothing is known, where an exit code or a status
+    /// reports that.
+    ///
+    /// - Throws: `QuestionError` with the reason why nothing is known.
+    package func checkKnown(
+        _ answer: AccessDocument,
+        of subject: SubjectID,
+        knownAt: KnownAt = .latest
+    ) async throws {
+        guard !answer.isKnown, answer.elsewhere == nil else { return }
+        _ = try await known(of: subject, at: answer.at, knownAt: knownAt)
+    }
+
     /// What was known of a customer or a subscription, with when each part became known: for
     /// questions about both clocks.
     ///

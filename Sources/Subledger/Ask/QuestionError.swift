@@ -50,13 +50,6 @@ public struct QuestionError: Error, Hashable, Sendable {
     }
 }
 
-extension QuestionError.Code {
-    /// Whether the customer has bought nothing in the environment, as far as is known.
-    var meansNoPurchase: Bool {
-        [.unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .erased].contains(self)
-    }
-}
-
 extension QuestionError: CustomStringConvertible {
     /// The message and the code.
     public var description: String { "\(message) [\(code.rawValue)]" }

@@ -8,11 +8,11 @@ internal import Foundation
 /// `exp`.
 public struct EntitlementSigner: Sendable {
     private let key: CheckpointPrivateKey
-    private let header: String
     /// Seconds for which a signed document is valid.
     public let seconds: Int64
-    /// The public keys, as `/.well-known/jwks.json` has them.
-    public let keySet: JSONWebKeySet
+    /// The public keys as a JSON Web Key Set (RFC 7517), the content of `/.well-known/jwks.json`.
+    public let keySet: String
+    private let keyId: String
 
     /// Seconds for which a signed document is valid by default: three days without a network.
     public static let secondsDefault: Int64 = 3 * 86_400
@@ -32,8 +32,9 @@ public struct EntitlementSigner: Sendable {
     ) {
         self.key = key
         self.seconds = max(60, seconds)
-        keySet = JSONWebKeySet(keys: ([key] + older).map { JSONWebKeySet.Key($0.publicKey) })
-        header = #"{"alg":"ES256","kid":"\#(keySet.keys[0].kid)","typ":"entitlements+jwt"}"#
+        let keys = ([key] + older).map(\.publicKey.webKey)
+        keySet = #"{"keys":[\#(keys.map(\.text).joined(separator: ","))]}"#
+        keyId = keys[0].id
     }
 
     /// Signs a document about now.
@@ -45,81 +46,38 @@ public struct EntitlementSigner: Sendable {
     /// - Throws: `EncodingError`, never for a document of the ledger.
     public func sign(_ document: EntitlementsDocument, at now: Instant) throws -> String {
         let issued = now.milliseconds / 1000
-        let claims = Claims(document: document, issued: issued, expires: issued + seconds)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var text: [UInt8] = []
-        Base64.encodeURLUnpadded(Array(header.utf8)[...], to: &text)
-        text.append(UInt8(ascii: "."))
-        Base64.encodeURLUnpadded([UInt8](try encoder.encode(claims))[...], to: &text)
-        let signature = key.signJWS(text)
-        text.append(UInt8(ascii: "."))
-        Base64.encodeURLUnpadded(signature[...], to: &text)
-        return String(decoding: text, as: UTF8.self)
+        let members = String(decoding: try encoder.encode(document), as: UTF8.self).dropLast()
+        let header = #"{"alg":"ES256","kid":"\#(keyId)","typ":"entitlements+jwt"}"#
+        let claims = #"\#(members),"exp":\#(issued + seconds),"iat":\#(issued)}"#
+        let text = Array(header.utf8).base64URL + "." + Array(claims.utf8).base64URL
+        return text + "." + key.signJWS(Array(text.utf8)).base64URL
     }
 
     /// Identifies a signed document: a cached one is renewed long before it expires.
     package func tag(of contentTag: String, at now: Instant) -> String {
         let period = now.milliseconds / 1000 / (seconds / EntitlementSigner.renewals)
-        return "\(contentTag)-\(keySet.keys[0].kid.prefix(8))-\(period)"
-    }
-
-    private struct Claims: Encodable {
-        let document: EntitlementsDocument
-        let issued: Int64
-        let expires: Int64
-
-        enum CodingKeys: String, CodingKey {
-            case iat, exp
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try document.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(issued, forKey: .iat)
-            try container.encode(expires, forKey: .exp)
-        }
+        return "\(contentTag)-\(keyId.prefix(8))-\(period)"
     }
 }
 
-/// Public keys as a JSON Web Key Set (RFC 7517).
-public struct JSONWebKeySet: Codable, Hashable, Sendable {
-    /// The keys; the first one signs.
-    public let keys: [Key]
+extension CheckpointPublicKey {
+    /// The thumbprint of the key (RFC 7638), and the key as a JSON Web Key (RFC 7517).
+    fileprivate var webKey: (id: String, text: String) {
+        let point = #""x":"\#(coordinates.x.base64URL)","y":"\#(coordinates.y.base64URL)""#
+        let members = #"{"crv":"P-256","kty":"EC",\#(point)}"#
+        let id = Digest.of(Array(members.utf8)).bytes.base64URL
+        let text =
+            #"{"alg":"ES256","crv":"P-256","kid":"\#(id)","kty":"EC","use":"sig",\#(point)}"#
+        return (id, text)
+    }
+}
 
-    /// Creates a set of keys.
-    public init(keys: [Key]) { self.keys = keys }
-
-    /// A public key of the curve P-256.
-    public struct Key: Codable, Hashable, Sendable {
-        /// Always `EC`.
-        public let kty: String
-        /// Always `P-256`.
-        public let crv: String
-        /// Always `ES256`.
-        public let alg: String
-        /// Always `sig`.
-        public let use: String
-        /// Its thumbprint (RFC 7638).
-        public let kid: String
-        /// The first coordinate, base64url.
-        public let x: String
-        /// The second coordinate, base64url.
-        public let y: String
-
-        /// The key in this form.
-        public init(_ key: CheckpointPublicKey) {
-            (kty, crv, alg, use) = ("EC", "P-256", "ES256", "sig")
-            x = Key.base64(key.coordinates.x)
-            y = Key.base64(key.coordinates.y)
-            let members = #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
-            kid = Key.base64(Digest.of(Array(members.utf8)).bytes)
-        }
-
-        private static func base64(_ bytes: [UInt8]) -> String {
-            var text: [UInt8] = []
-            Base64.encodeURLUnpadded(bytes[...], to: &text)
-            return String(decoding: text, as: UTF8.self)
-        }
+extension [UInt8] {
+    fileprivate var base64URL: String {
+        var text: [UInt8] = []
+        Base64.encodeURLUnpadded(self[...], to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -42,13 +42,15 @@ package enum AccessQuestion: Question {
         _ asked: QuestionInput,
         from ledger: Ledger
     ) async throws -> AccessDocument {
-        try await ledger.knownAccess(
+        let answer = try await ledger.access(
             of: asked.subject,
             at: asked.at ?? asked.now,
             to: scope(asked.values),
             knownAt: asked.knownAt,
             sandbox: asked.sandbox
         )
+        try await ledger.checkKnown(answer, of: asked.subject, knownAt: asked.knownAt)
+        return answer
     }
 
     /// The access that is asked about.
@@ -203,39 +205,6 @@ extension Ledger {
         under policy: PolicyDocument = PolicyDocument(),
         sandbox: SandboxPolicy = .never
     ) async throws -> AccessDocument {
-        do {
-            return try await knownAccess(
-                of: subject,
-                at: instant,
-                to: scope,
-                knownAt: knownAt,
-                under: policy,
-                sandbox: sandbox
-            )
-        } catch let error as QuestionError where error.code.meansNoPurchase {
-            let question = AccessInput(
-                instant: instant,
-                scope: scope,
-                knownAt: knownAt,
-                policy: policy
-            )
-            return try await log.onOneConnection {
-                try await answer(question, of: subject, orUnknown: true)
-            }
-        }
-    }
-
-    /// The same, where an exit code or a status reports that nothing is known of the customer.
-    ///
-    /// - Throws: As `access`, and `QuestionError` if nothing is known of the customer.
-    package func knownAccess(
-        of subject: SubjectID,
-        at instant: Instant,
-        to scope: AccessScope = .anything,
-        knownAt: KnownAt = .latest,
-        under policy: PolicyDocument = PolicyDocument(),
-        sandbox: SandboxPolicy = .never
-    ) async throws -> AccessDocument {
         let question = AccessInput(
             instant: instant,
             scope: scope,
@@ -248,36 +217,29 @@ extension Ledger {
     }
 
     /// The answer for one environment; for production, also if only another one knows the customer.
-    func answer(
-        _ question: AccessInput,
-        of subject: SubjectID
-    ) async throws -> AccessDocument {
-        do {
-            return try await answer(question, of: subject, orUnknown: false)
-        } catch let error as QuestionError where error.code == .otherEnvironment {
-            guard let other = try await elsewhere(subject) else { throw error }
-            let found = try await answer(question, of: other, orUnknown: false)
-            var answer = try await answer(question, of: subject, orUnknown: true)
-            answer.elsewhere = AccessDocument.Elsewhere(
-                environment: found.environment,
-                access: found.access,
-                until: found.until,
-                products: found.products
-            )
-            return answer
-        }
+    func answer(_ question: AccessInput, of subject: SubjectID) async throws -> AccessDocument {
+        var answer = try await answer(question, ofOne: subject)
+        guard !answer.isKnown, let other = try await elsewhere(subject) else { return answer }
+        let found = try await self.answer(question, ofOne: other)
+        guard found.isKnown else { return answer }
+        answer.elsewhere = AccessDocument.Elsewhere(
+            environment: found.environment,
+            access: found.access,
+            until: found.until,
+            products: found.products
+        )
+        return answer
     }
 
     private func answer(
         _ question: AccessInput,
-        of subject: SubjectID,
-        orUnknown: Bool
+        ofOne subject: SubjectID
     ) async throws -> AccessDocument {
         let known = try await known(
             of: subject,
             at: question.instant,
             knownAt: question.knownAt,
-            orUnknown: orUnknown
+            orUnknown: true
         )
         let judged = try known.under(question.policy)
         return AccessDocument(

@@ -76,7 +76,9 @@ extension LedgerRoutes {
 
     private func access(of subject: SubjectID) async throws -> AccessDocument {
         try await reading {
-            try await ledger.knownAccess(of: subject, at: clock(), sandbox: sandbox)
+            let answer = try await ledger.access(of: subject, at: clock(), sandbox: sandbox)
+            try await ledger.checkKnown(answer, of: subject)
+            return answer
         }
     }
 
