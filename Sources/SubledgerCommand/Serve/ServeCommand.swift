@@ -18,8 +18,8 @@ struct ServeCommand: AsyncParsableCommand {
             --json prints. /openapi.json describes all routes. A notification is answered with 200 \
             only once it is durable.
 
-            All routes except notifications, /livez, /readyz and /openapi.json need a token: \
-            `subledger tokens create NAME --role ROLE`.
+            All routes except notifications, /livez, /readyz, /openapi.json and \
+            /.well-known/jwks.json need a token: `subledger tokens create NAME --role ROLE`.
 
             --poll also asks Apple, as `subledger poll` does: at the start for what was missed \
             while no service ran, then every --poll-interval; and POST /v1/customers/ID/refresh \
@@ -243,6 +243,7 @@ struct ServeCommand: AsyncParsableCommand {
         var logOptions = try DatabaseOptions.logOptions()
         logOptions.appendSecondsMax = plan.appendSeconds
         let credentials = try plan.credentials()
+        let signer = try SigningKeys.signer(plan.signingKeys, seconds: plan.signedFor)
         var options = plan.server
         options.tls = try tls(of: plan, logger)
         options.socket = try ServiceManager.listeningSocket(ProcessEnvironment.variables)
@@ -267,7 +268,7 @@ struct ServeCommand: AsyncParsableCommand {
             ledger,
             limits: limits,
             sandbox: plan.sandbox,
-            signer: try SigningKeys.signer(plan.signingKeys, seconds: plan.signedFor),
+            signer: signer,
             refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
             trustedProxies: plan.trustedProxies,
             logger: logger
