@@ -317,8 +317,8 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
             swiftSettings: strict
