@@ -11,11 +11,15 @@ package struct CatalogDocument: Codable, Sendable {
     package let subscriptions: [ProductCatalog.Subscription]
     /// By product id in UTF-8 bytes.
     package let products: [ProductCatalog.OtherProduct]
+    /// What grants each entitlement, by its name; nil if there is none, so that a version without
+    /// entitlements has the bytes that earlier programs stored.
+    package let entitlements: [String: EntitlementGrants]?
 
     /// The document of a catalog, without its number and instant.
     package init(_ catalog: ProductCatalog) {
         subscriptions = catalog.subscriptions
         products = catalog.otherProducts
+        entitlements = catalog.entitlements.isEmpty ? nil : catalog.entitlements
     }
 
     /// Its JSON in UTF-8: members sorted, so equal catalogs have equal bytes.
@@ -39,7 +43,8 @@ package struct CatalogDocument: Codable, Sendable {
                 version: version,
                 effectiveFrom: effectiveFrom,
                 subscriptions: document.subscriptions,
-                otherProducts: document.products
+                otherProducts: document.products,
+                entitlements: document.entitlements ?? [:]
             )
         } catch {
             throw CatalogError(

@@ -1,12 +1,12 @@
 /// Why a file could not be read as a catalog.
-package struct CatalogError: Error, Hashable, Sendable {
+public struct CatalogError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
-    package let code: Code
+    public let code: Code
     /// What happened, to which thing, and what to do next; safe to log.
-    package let message: String
+    public let message: String
 
     /// The causes.
-    package enum Code: String, CaseIterable, Sendable {
+    public enum Code: String, CaseIterable, Sendable {
         /// It is in neither of the supported formats.
         case notACatalog = "not-a-catalog"
         /// It is one of them, but something in it is missing or of another type.
@@ -27,5 +27,5 @@ package struct CatalogError: Error, Hashable, Sendable {
 
 extension CatalogError: CustomStringConvertible {
     /// The message and the code.
-    package var description: String { "\(message) [\(code.rawValue)]" }
+    public var description: String { "\(message) [\(code.rawValue)]" }
 }

@@ -2,9 +2,9 @@
 ///
 /// Callers switch on ``code``; equality compares it alone. `description` is safe to log;
 /// `debugDescription` adds what the server's programs printed.
-package struct EmbeddedServerError: Error, Sendable, Equatable {
+public struct EmbeddedServerError: Error, Sendable, Equatable {
     /// What kind of failure this is.
-    package enum Code: Sendable, Hashable, CaseIterable {
+    public enum Code: Sendable, Hashable, CaseIterable {
         /// There is no server in this home, and none was to be created.
         case absent
         /// No PostgreSQL server is installed.
@@ -28,13 +28,13 @@ package struct EmbeddedServerError: Error, Sendable, Equatable {
     }
 
     /// What happened, for callers to switch on.
-    package let code: Code
+    public let code: Code
 
     /// What happened, to what, what was expected and what to do next.
-    package let message: String
+    public let message: String
 
     /// What a program printed, or the end of the server's log.
-    package let output: String?
+    public let output: String?
 
     init(_ code: Code, _ message: String, output: String? = nil) {
         self.code = code
@@ -43,17 +43,17 @@ package struct EmbeddedServerError: Error, Sendable, Equatable {
     }
 
     /// Compares only the codes.
-    package static func == (left: EmbeddedServerError, right: EmbeddedServerError) -> Bool {
+    public static func == (left: EmbeddedServerError, right: EmbeddedServerError) -> Bool {
         left.code == right.code
     }
 }
 
 extension EmbeddedServerError: CustomStringConvertible, CustomDebugStringConvertible {
     /// The failure in one line that is safe to log.
-    package var description: String { message }
+    public var description: String { message }
 
     /// The failure with what the programs printed.
-    package var debugDescription: String {
+    public var debugDescription: String {
         guard let output, !output.isEmpty else { return message }
         return "\(message)\n\(output)"
     }

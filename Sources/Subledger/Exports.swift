@@ -6,11 +6,14 @@
 @_exported public import struct AppStore.VerificationPolicy
 @_exported public import struct AppStore.VerifiedPayload
 @_exported public import enum AppStore.Voucher
+@_exported public import struct Catalog.CatalogError
+@_exported public import struct EmbeddedPostgres.EmbeddedServerError
 @_exported public import struct EventLog.AppendOutcome
 @_exported public import class EventLog.EventLog
 @_exported public import struct EventLog.EventLogError
 @_exported public import enum EventLog.KnownAt
 @_exported public import enum Events.Arrival
+@_exported public import struct Events.CheckpointPrivateKey
 @_exported public import struct Events.Fact
 @_exported public import struct Events.Instant
 @_exported public import struct Events.LaneCount

@@ -17,6 +17,8 @@ public struct Ledger: Sendable {
     /// What is trusted and accepted.
     package let verifier: AppStoreVerifier
     let catalogStore: CatalogStore
+    /// The private server to give up at the end; nil for any other database.
+    var privateServer: PrivateServer?
 
     /// A ledger over an open log.
     package init(log: EventLog, verifier: AppStoreVerifier) {

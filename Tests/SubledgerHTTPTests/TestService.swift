@@ -38,6 +38,7 @@ struct TestService {
     static func run(
         limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
+        signer: EntitlementSigner? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
@@ -48,6 +49,7 @@ struct TestService {
                 on: settings,
                 limits: limits,
                 sandbox: sandbox,
+                signer: signer,
                 trustedProxies: trustedProxies,
                 logger: logger,
                 clock: clock,
@@ -63,6 +65,7 @@ struct TestService {
         verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
+        signer: EntitlementSigner? = nil,
         refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
@@ -79,6 +82,7 @@ struct TestService {
             ledger,
             limits: limits,
             sandbox: sandbox,
+            signer: signer,
             refresh: refresh,
             trustedProxies: trustedProxies,
             logger: logger,
@@ -103,8 +107,12 @@ struct TestService {
         return token.text
     }
 
-    func get(_ path: String, token: String? = nil) async throws -> Answer {
-        try await send(.get, path, nil, token)
+    func get(
+        _ path: String,
+        token: String? = nil,
+        headers: HTTPFields = HTTPFields()
+    ) async throws -> Answer {
+        try await send(.get, path, nil, token, headers)
     }
 
     func post(_ path: String, _ body: [UInt8], token: String? = nil) async throws -> Answer {
@@ -120,9 +128,10 @@ struct TestService {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ body: [UInt8]? = nil,
-        _ token: String? = nil
+        _ token: String? = nil,
+        _ headers: HTTPFields = HTTPFields()
     ) async throws -> Answer {
-        var headers = HTTPFields()
+        var headers = headers
         if let token { headers[.authorization] = "Bearer \(token)" }
         let response = try await client.executeRequest(
             uri: path,

@@ -39,6 +39,11 @@ package struct CheckpointPublicKey: Hashable, Sendable {
         }
     }
 
+    /// Its two coordinates, of 32 bytes each: the end of its only form in DER.
+    package var coordinates: (x: [UInt8], y: [UInt8]) {
+        (Array(der.suffix(64).prefix(32)), Array(der.suffix(32)))
+    }
+
     /// Whether this key made the signature of these bytes.
     func verifies(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
         do {
@@ -52,11 +57,11 @@ package struct CheckpointPublicKey: Hashable, Sendable {
 }
 
 /// The private key that signs checkpoints; it is never printed.
-package struct CheckpointPrivateKey: Sendable {
+public struct CheckpointPrivateKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     /// The key in a PEM document (PKCS #8 or SEC 1, not encrypted); nil unless it is a P-256 key.
-    package init?(pem: String) {
+    public init?(pem: String) {
         do {
             key = try P256.Signing.PrivateKey(
                 pemRepresentation: CheckpointPrivateKey.block(of: pem)
@@ -83,6 +88,15 @@ package struct CheckpointPrivateKey: Sendable {
         }
     }
 
+    /// The same as two numbers of 32 bytes, the form of a JWS (RFC 7518 §3.4).
+    package func signJWS(_ bytes: [UInt8]) -> [UInt8] {
+        do {
+            return Array(try key.signature(for: bytes).rawRepresentation)
+        } catch {
+            preconditionFailure("a P-256 key signs everything: \(error)")
+        }
+    }
+
     // `openssl ecparam -genkey` writes the parameters of the curve before the key; skip them.
     private static func block(of pem: String) -> String {
         guard let parameters = pem.firstRange(of: "-----END EC PARAMETERS-----") else {
@@ -94,8 +108,8 @@ package struct CheckpointPrivateKey: Sendable {
 
 extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The fingerprint of the public half.
-    package var description: String { "the private key of \(publicKey.fingerprint)" }
+    public var description: String { "the private key of \(publicKey.fingerprint)" }
 
     /// Hides the key from reflection, so printing or dumping it reveals nothing.
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

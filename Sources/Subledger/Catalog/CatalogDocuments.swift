@@ -72,6 +72,8 @@ package struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     package let removed: [String]
     /// Products that differ.
     package let changed: [CatalogDifference.Changed]
+    /// Entitlements that differ.
+    package let entitlements: [CatalogDifference.Field]
 
     /// The document of a difference.
     package init(_ difference: CatalogDifference, from: Int?, to: Int) {
@@ -80,6 +82,7 @@ package struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
         added = difference.added
         removed = difference.removed
         changed = difference.changed
+        entitlements = difference.entitlements
     }
 }
 
@@ -119,18 +122,18 @@ package struct CatalogImportDocument: Codable, Hashable, Sendable {
     }
 
     /// The document of an import.
-    package init(_ result: CatalogStore.Import, _ content: CatalogContent, isDryRun: Bool) {
+    package init(_ result: CatalogStore.Import, isDryRun: Bool) {
         let record = result.version.record
         version = record.version
         added = result.isAdded
         dryRun = isDryRun
-        format = content.format
+        format = result.content.format
         effectiveFrom = record.effectiveFrom
         recordedAt = record.recordedAt
         digest = record.digest.hex
         subscriptions = result.version.catalog.subscriptions.count
         products = result.version.catalog.otherProducts.count
-        warnings = content.warnings.map {
+        warnings = result.content.warnings.map {
             Warning(code: $0.code.rawValue, message: $0.message)
         }
         difference = CatalogDifferenceDocument(

@@ -15,7 +15,20 @@ package struct ReasonGroup: Codable, Hashable, Sendable {
     package let message: String
     /// The options of `ingest` that would accept them, and when to use them; null if there are
     /// none.
-    package let advice: OrNull<String>
+    package let advice: String?
+}
+
+extension ReasonGroup {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(payloads, forKey: .payloads)
+        try container.encode(facts, forKey: .facts)
+        try container.encode(example, forKey: .example)
+        try container.encode(message, forKey: .message)
+        try container.encode(advice, forKey: .advice)
+    }
 }
 
 /// A payload's place in the input: where it was found, and its number from 1.
@@ -46,7 +59,7 @@ struct ReasonGroups: Sendable {
                     facts: entry.facts,
                     example: entry.place.path,
                     message: entry.message,
-                    advice: OrNull(entry.advice)
+                    advice: entry.advice
                 )
             }
     }

@@ -2,21 +2,21 @@
 ///
 /// It is personal data: only an operator's command sends it, and only with the customer's consent.
 /// Without the consent, Apple refuses it.
-public struct ConsumptionInformation: Hashable, Sendable {
+package struct ConsumptionInformation: Hashable, Sendable {
     /// Whether the purchase was delivered, and works.
-    public let deliveryStatus: DeliveryStatus
+    package let deliveryStatus: DeliveryStatus
     /// Whether a sample, a trial or a description was available before the purchase.
-    public let isSampleProvided: Bool
+    package let isSampleProvided: Bool
     /// The share that was used, in thousandths of a percent, 0 to `percentageMax`; nil if unknown.
-    public let consumptionPercentage: Int?
+    package let consumptionPercentage: Int?
     /// The decision that the developer prefers; nil for no preference.
-    public let refundPreference: RefundPreference?
+    package let refundPreference: RefundPreference?
 
     /// The whole purchase, in thousandths of a percent.
-    public static let percentageMax = 100_000
+    package static let percentageMax = 100_000
 
     /// Whether a purchase was delivered; the raw values are Apple's.
-    public enum DeliveryStatus: String, CaseIterable, Hashable, Sendable {
+    package enum DeliveryStatus: String, CaseIterable, Hashable, Sendable {
         /// Delivered, and works.
         case delivered = "DELIVERED"
         /// Delivered, but does not work as it should.
@@ -30,7 +30,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
     }
 
     /// A preferred decision; the raw values are Apple's.
-    public enum RefundPreference: String, CaseIterable, Hashable, Sendable {
+    package enum RefundPreference: String, CaseIterable, Hashable, Sendable {
         /// No refund.
         case decline = "DECLINE"
         /// A full refund.
@@ -40,7 +40,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
     }
 
     /// Creates the information; nil if the percentage is out of range.
-    public init?(
+    package init?(
         deliveryStatus: DeliveryStatus,
         isSampleProvided: Bool,
         consumptionPercentage: Int?,

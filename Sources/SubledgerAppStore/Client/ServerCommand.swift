@@ -4,7 +4,7 @@ public import Events
 ///
 /// The type is separate from `ServerRequest`, so code that only asks cannot send a change: only a
 /// command of the operator does, with `--execute`.
-public enum ServerCommand: Hashable, Sendable {
+package enum ServerCommand: Hashable, Sendable {
     /// Extend a Subscription Renewal Date, for the subscription with this original transaction id.
     case extendRenewalDate(String, RenewalExtension)
     /// Extend Subscription Renewal Dates for All Active Subscribers of a product in these
@@ -86,21 +86,21 @@ public enum ServerCommand: Hashable, Sendable {
 }
 
 /// An extension of renewal dates: days, reason and request identifier.
-public struct RenewalExtension: Hashable, Sendable {
+package struct RenewalExtension: Hashable, Sendable {
     /// The number of days to add, 1 to `daysMax`.
-    public let days: Int
+    package let days: Int
     /// The reason.
-    public let reason: Reason
+    package let reason: Reason
     /// Identifies the request for its status; Apple extends only once for each identifier.
-    public let requestIdentifier: String
+    package let requestIdentifier: String
 
     /// The maximum number of days in one request: Apple's limit.
-    public static let daysMax = 90
+    package static let daysMax = 90
     /// The maximum length of the request identifier in bytes: Apple's limit.
-    public static let requestIdentifierByteCountMax = 128
+    package static let requestIdentifierByteCountMax = 128
 
     /// The reason for an extension; the raw values are Apple's.
-    public enum Reason: Int, CaseIterable, Hashable, Sendable {
+    package enum Reason: Int, CaseIterable, Hashable, Sendable {
         /// No reason is given.
         case undeclared = 0
         /// To satisfy a customer.
@@ -113,7 +113,7 @@ public struct RenewalExtension: Hashable, Sendable {
 
     /// Creates an extension; nil if the days are out of range, or if the identifier is empty, too
     /// long, or has characters other than letters, digits, `-`, `.`, `_` and `~`.
-    public init?(days: Int, reason: Reason, requestIdentifier: String) {
+    package init?(days: Int, reason: Reason, requestIdentifier: String) {
         let length = requestIdentifier.utf8.count
         guard (1...RenewalExtension.daysMax).contains(days),
             (1...RenewalExtension.requestIdentifierByteCountMax).contains(length),
@@ -129,25 +129,25 @@ public struct RenewalExtension: Hashable, Sendable {
 }
 
 /// The status of an extension for all subscribers.
-public struct RenewalExtensionStatus: Codable, Hashable, Sendable {
+package struct RenewalExtensionStatus: Codable, Hashable, Sendable {
     /// The identifier of the request.
-    public let requestIdentifier: String
+    package let requestIdentifier: String
     /// Whether Apple has finished.
-    public let complete: Bool
+    package let complete: Bool
     /// When Apple finished; nil before that.
-    public let completeDate: Instant?
+    package let completeDate: Instant?
     /// Subscriptions whose date was extended; nil until Apple has finished.
-    public let succeededCount: Int64?
+    package let succeededCount: Int64?
     /// Subscriptions whose date was not extended; nil until Apple has finished.
-    public let failedCount: Int64?
+    package let failedCount: Int64?
 }
 
 /// The result of an extension of one subscription.
-public struct RenewalExtensionResult: Codable, Hashable, Sendable {
+package struct RenewalExtensionResult: Codable, Hashable, Sendable {
     /// The subscription.
-    public let originalTransactionId: String
+    package let originalTransactionId: String
     /// Whether its date was extended.
-    public let success: Bool
+    package let success: Bool
     /// The new end of the period; nil if it was not extended.
-    public let effectiveDate: Instant?
+    package let effectiveDate: Instant?
 }
