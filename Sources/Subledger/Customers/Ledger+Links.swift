@@ -41,7 +41,7 @@ public enum LinkOutcome: Sendable {
 
 extension Ledger {
     /// The channel of statements made through this API.
-    package static let operatorSource = "operator"
+    public static let operatorSource = "operator"
 
     /// States that a subscription belongs to a customer, as `subledger customers link` does.
     ///
@@ -60,7 +60,7 @@ extension Ledger {
     /// - Returns: The outcome: check that it is `appended` or `duplicate`.
     /// - Throws: `QuestionError` if the id means no subscription or several; `Rejection` for a
     ///   statement outside its limits; `EventLogError`.
-    package func link(
+    public func link(
         _ subscription: SubjectID,
         to customer: String,
         reason: String = "",
