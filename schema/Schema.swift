@@ -235,6 +235,13 @@ public enum Schema {
             sql: text(PackageResources.v017_bounded_values_sql),
             check: text(PackageResources.check_v017_bounded_values_sql)
         ),
+        Migration(
+            version: 18,
+            name: "v018-consumer",
+            sql: text(PackageResources.v018_consumer_sql),
+            check: text(PackageResources.check_v018_consumer_sql),
+            workingTable: "operation.consumer"
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {
