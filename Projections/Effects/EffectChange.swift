@@ -118,11 +118,13 @@ extension EffectChange {
                 )
             )
         }
-        for (before, after) in old.movements.differences(to: new.movements, by: movementIdentities) {
+        let moved = old.movements.differences(to: new.movements, by: movementIdentities)
+        for (before, after) in moved {
             guard let kind = (after ?? before).flatMap(Kind.init) else { continue }
             changes.append(EffectChange(kind, .movement(before: before, after: after)))
         }
-        for (before, after) in old.planChanges.differences(to: new.planChanges, by: planIdentities) {
+        let planned = old.planChanges.differences(to: new.planChanges, by: planIdentities)
+        for (before, after) in planned {
             guard let kind = (after ?? before).map(Kind.init) else { continue }
             changes.append(EffectChange(kind, .planChange(before: before, after: after)))
         }

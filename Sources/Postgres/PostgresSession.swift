@@ -195,10 +195,11 @@ public actor PostgresSession {
 
     /// Waits for a NOTIFY of a channel that the session listens to, and takes all that have arrived.
     ///
-    /// Occupies the session meanwhile. Throws `connectionLost`, and `cancelled` if the task is.
+    /// Occupies the session meanwhile.
     ///
     /// - Parameter duration: The longest wait.
     /// - Returns: Whether one came.
+    /// - Throws: `connectionLost`, and `cancelled` if the task is.
     public func waitForNotification(atMost duration: Duration) throws(PostgresError) -> Bool {
         try openConnection().waitForNotification(by: Deadline(after: duration))
     }

@@ -55,7 +55,10 @@ import Testing
                 var ledger = MemoryLedger()
                 var reader = EffectReader()
                 for batch in random.deliveries(of: facts) {
-                    let before = EffectState(ledger.history(of: RandomFacts.streams[0]), in: .lawful)
+                    let before = EffectState(
+                        ledger.history(of: RandomFacts.streams[0]),
+                        in: .lawful
+                    )
                     ledger.append(batch)
                     let after = EffectState(ledger.history(of: RandomFacts.streams[0]), in: .lawful)
                     reader.take(EffectChange.between(before, after))

@@ -14,13 +14,17 @@ package struct FollowerSession: Sendable {
         (self.session, hears) = (session, !isStandby)
     }
 
-    /// Waits for a commit, at most for that time.
+    /// Waits for a commit, at most for that time; returns whether it heard of one.
     ///
     /// - Throws: `databaseUnavailable` if the connection was lost; `CancellationError`.
-    package func waitForCommit(atMost duration: Duration) async throws {
-        guard hears else { return try await Task.sleep(for: duration) }
+    @discardableResult
+    package func waitForCommit(atMost duration: Duration) async throws -> Bool {
+        guard hears else {
+            try await Task.sleep(for: duration)
+            return false
+        }
         do {
-            _ = try await session.waitForNotification(atMost: duration)
+            return try await session.waitForNotification(atMost: duration)
         } catch {
             if error.code == .cancelled { throw CancellationError() }
             throw EventLogError(error, doing: "wait for commits")

@@ -14,7 +14,7 @@ package struct EffectDocument: Encodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case effect, environment, bundleId, originalTransactionId, customer, appAccountToken
+        case id, effect, environment, bundleId, originalTransactionId, customer, appAccountToken
         case before, after, erasureScope, isCorrection, position, recordedAt, cause, cursor
     }
 
@@ -28,6 +28,7 @@ package struct EffectDocument: Encodable {
     /// Writes the document; what has no value has no member.
     package func encode(to encoder: any Encoder) throws {
         var document = encoder.container(keyedBy: CodingKeys.self)
+        try document.encode(effect.id, forKey: .id)
         try document.encode(effect.kind, forKey: .effect)
         try document.encode(effect.stream.environment, forKey: .environment)
         try document.encode(effect.bundleId, forKey: .bundleId)

@@ -9,7 +9,10 @@ public import Projections
 /// comes late corrects what earlier effects said (``EffectChange/isCorrection``). Time alone is no
 /// commit, so an effect of access carries the instant until which it lasts, and `access_ended`
 /// follows only when a later statement of Apple confirms it.
-public struct SubscriptionEffect: Sendable {
+public struct SubscriptionEffect: Identifiable, Sendable {
+    /// Its name in this log, the same whenever it is read: `lane:commit:number`, counted from 1 in
+    /// its commit.
+    public let id: String
     /// The subscription.
     public let stream: StreamID
     /// The app it belongs to.
@@ -87,6 +90,7 @@ struct EffectReading: Sendable {
                 guard !isFirst || index >= batch.taken else { continue }
                 effects.append(
                     SubscriptionEffect(
+                        id: "\(batch.lane):\(commit.commit.number):\(index + 1)",
                         stream: stream.stream,
                         bundleId: stream.bundleId,
                         customer: stream.customer,

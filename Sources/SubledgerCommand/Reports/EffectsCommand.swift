@@ -100,7 +100,8 @@ struct EffectsCommand: AsyncParsableCommand {
         var options = EventLog.Options()
         options.readersMax = 1
         let log = try await database.openLog(options)
-        let end = try await read(Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy())))
+        let verifier = AppStoreVerifier(policy: VerificationPolicy())
+        let end = try await read(Ledger(log: log, verifier: verifier))
         await log.close()
         return end
     }
@@ -122,7 +123,7 @@ struct EffectsCommand: AsyncParsableCommand {
             try await reading.value
         } catch let end as LineOutput.End {
             return end
-        } catch where reading.isCancelled {
+        } catch  where reading.isCancelled {
             return Interrupt.isRequested ? .stopped : .readerGone
         }
         return Interrupt.isRequested ? .stopped : nil
