@@ -65,7 +65,9 @@ extension SubscriptionEffect {
     /// The effect as one line: where it is in the log, whom it is about, and what changed.
     package var line: String {
         let owner = [customer, appAccountToken.map { "token \($0)" }].compactMap(\.self).first
-        let id = [stream.originalTransactionId, owner].compactMap(\.self).joined(separator: " · ")
+        let environment = stream.environment == .production ? nil : stream.environment.word
+        let id = [stream.originalTransactionId, environment, owner].compactMap(\.self)
+            .joined(separator: " · ")
         let correction = change.isCorrection ? " (correction)" : ""
         return "\(recordedAt.clock)  #\(position)  \(id)  \(change.words)\(correction)"
     }

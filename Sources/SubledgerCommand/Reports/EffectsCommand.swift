@@ -110,8 +110,10 @@ struct EffectsCommand: AsyncParsableCommand {
     private func read(_ ledger: Ledger) async throws -> LineOutput.End? {
         let effects = try await effects(of: ledger)
         Interrupt.heed()
-        let (limit, json) = (limit ?? .max, json)
-        let reading = Task { try await EffectPump(effects, json: json).run(limit: limit) }
+        let (limit, json, follow) = (limit ?? .max, json, follow)
+        let reading = Task {
+            try await EffectPump(effects, json: json, isPatient: follow).run(limit: limit)
+        }
         let watching = Task {
             while !Interrupt.isRequested, !LineOutput.isReaderGone {
                 try await Task.sleep(for: .milliseconds(100))
@@ -136,7 +138,7 @@ struct EffectsCommand: AsyncParsableCommand {
         case .end: start = try await ledger.endOfEffects()
         }
         let onLoss: @Sendable (EventLogError) -> Void = {
-            Terminal.write("subledger: \($0); retrying")
+            EffectPump.report($0)
         }
         guard let consumer else {
             return ledger.effects(after: start, isFollowing: follow, onLoss: onLoss)
@@ -154,14 +156,19 @@ struct EffectsCommand: AsyncParsableCommand {
 private struct EffectPump {
     private let effects: SubscriptionEffects
     private let json: Bool
-    private var output = LineOutput()
+    // Whether it waits for a database that is unavailable.
+    private let isPatient: Bool
 
-    init(_ effects: SubscriptionEffects, json: Bool) {
-        (self.effects, self.json) = (effects, json)
+    init(_ effects: SubscriptionEffects, json: Bool, isPatient: Bool) {
+        (self.effects, self.json, self.isPatient) = (effects, json, isPatient)
     }
 
-    consuming func run(limit: Int) async throws {
-        var (output, left) = (output, limit)
+    static func report(_ error: EventLogError) {
+        Terminal.write("subledger: \(error); retrying")
+    }
+
+    func run(limit: Int) async throws {
+        var (output, left) = (LineOutput(), limit)
         var iterator = effects.makeAsyncIterator()
         while left > 0, let effect = try await iterator.next() {
             left -= 1
@@ -169,7 +176,18 @@ private struct EffectPump {
             try output.add { $0 += line }
             guard left == 0 || iterator.isAboutToRead else { continue }
             try output.flush()
-            try await effects.acknowledge(effect)
+            try await acknowledge(effect)
+        }
+    }
+
+    private func acknowledge(_ effect: SubscriptionEffect) async throws {
+        while true {
+            do {
+                return try await effects.acknowledge(effect)
+            } catch  where isPatient && error.isRetryable && error.code != .consumerInUse {
+                EffectPump.report(error)
+                try await Task.sleep(for: SubscriptionEffects.Iterator.waitMax)
+            }
         }
     }
 
