@@ -77,8 +77,9 @@ struct CommitCursorTests {
                 ($0 as? EventLogError)?.code == .cursorBeyondLog
             }
             let other = try await EventLog.open(settings, .test())
-            for fact in facts.dropFirst() {
-                _ = try await other.append(verified(fact.moved(price: 7)))
+            for purchased in 1..<3 {
+                let fact = TestFacts.transaction(price: 7, purchased: Int64(purchased))
+                _ = try await other.append(verified(fact))
             }
             await other.close()
             await #expect { try await log.commits(after: end) } throws: {
