@@ -58,6 +58,7 @@ let package = Package(
         .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
         .library(name: "SubledgerHTTP", targets: ["HTTPService"]),
+        .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
@@ -210,6 +211,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "SubledgerTesting",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "Projections", "Subledger",
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SimulatedStoreService",
             dependencies: [
                 "AppStoreSimulator", "Events", "Projections", asyncHTTPClient, crypto, httpTypes,
@@ -320,6 +329,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SubledgerTestingTests",
+            dependencies: [
+                "AppStore", "Events", "Projections", "Subledger", "SubledgerTesting",
+                "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "AppStoreServerAPITests",
             dependencies: [
                 "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "EventLog", "Events",
@@ -334,7 +351,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
                 "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
-                "TestSupport", coreMetrics,
+                "SubledgerTesting", "TestSupport", coreMetrics,
                 httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
