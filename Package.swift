@@ -322,8 +322,8 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "TestSupport",
+                "App", "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", "SubledgerTesting", "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
             swiftSettings: strict
@@ -360,7 +360,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "AppStoreSimulator", "CommandSupport", "EmbeddedPostgres", "EventLog", "Events",
-                "Example", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
+                "App", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
                 "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
@@ -371,9 +371,16 @@ let package = Package(
         ),
         // Not a product: what the documentation shows to those who embed the ledger.
         .executableTarget(
-            name: "Example",
-            dependencies: ["HTTPService", "Subledger", hummingbird, nioCore],
-            path: "Tests/Example"
+            name: "App",
+            dependencies: ["HTTPService", "Subledger", hummingbird],
+            path: "Tests/Example/Sources/App"
+        ),
+        .testTarget(
+            name: "AppTests",
+            dependencies: [
+                "App", "Subledger", "SubledgerTesting", hummingbird, hummingbirdTesting,
+            ],
+            path: "Tests/Example/Tests/AppTests"
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.
         .executableTarget(
