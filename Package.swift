@@ -57,7 +57,7 @@ let package = Package(
         .executable(name: "subledger", targets: ["SubledgerCommand"]),
         .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
-        .library(name: "SubledgerHTTP", targets: ["HTTPService"]),
+        .library(name: "SubledgerHTTP", targets: ["SubledgerHTTP"]),
         .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
     ],
     dependencies: [
@@ -184,7 +184,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "HTTPService",
+            name: "SubledgerHTTP",
             dependencies: [
                 "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
@@ -198,7 +198,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "AppStoreServerAPI",
+            name: "SubledgerAppStore",
             dependencies: [
                 "AppStore", "EventLog", "Events", "Subledger", asyncHTTPClient, crypto, nioCore,
                 nioHTTP1, nioPosix,
@@ -246,10 +246,10 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
-                "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
-                "Projector", "SimulatedStoreService", "Subledger", argumentParser, configuration,
-                lifecycle, logging, systemPackage, unixSignals,
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
+                "EventLog", "Events", "Postgres", "Projections", "Projector",
+                "SimulatedStoreService", "Subledger", "SubledgerAppStore", "SubledgerHTTP",
+                argumentParser, configuration, lifecycle, logging, systemPackage, unixSignals,
             ],
             resources: [
                 .embedInCode("Serve/Examples/Caddyfile"),
@@ -337,22 +337,22 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "AppStoreServerAPITests",
+            name: "SubledgerAppStoreTests",
             dependencies: [
-                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "EventLog", "Events",
-                "HTTPService", "Postgres", "Projections", "Projector", "SimulatedStoreService",
-                "Subledger", "SubledgerCommand", "TestSupport", crypto, httpTypes, hummingbird,
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "Projector", "SimulatedStoreService", "Subledger", "SubledgerAppStore",
+                "SubledgerCommand", "SubledgerHTTP", "TestSupport", crypto, httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "HTTPServiceTests",
+            name: "SubledgerHTTPTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
-                "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
-                "SubledgerTesting", "TestSupport", coreMetrics,
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
+                "Postgres", "Projections", "Subledger", "SubledgerCommand", "SubledgerHTTP",
+                "SubledgerTesting", "TestSupport", coreMetrics, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
         ),
@@ -372,7 +372,7 @@ let package = Package(
         // Not a product: what the documentation shows to those who embed the ledger.
         .executableTarget(
             name: "App",
-            dependencies: ["HTTPService", "Subledger", hummingbird],
+            dependencies: ["Subledger", "SubledgerHTTP", hummingbird],
             path: "Tests/Example/Sources/App"
         ),
         .testTarget(

@@ -44,7 +44,7 @@ public final class TestStore: Sendable {
     ///   - seed: What ids and keys follow from.
     public init(
         now: Instant,
-        environment: Environment = .production,
+        environment: StoreEnvironment = .production,
         bundleId: String = "com.example.app",
         seed: UInt64 = 1
     ) {

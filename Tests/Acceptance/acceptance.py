@@ -322,7 +322,7 @@ LINES = {
         "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
     }),
     # Databases whose search path leads to hostile functions, operators and catalogs first.
-    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|HTTPServiceTests)\.", {
+    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|SubledgerHTTPTests)\.", {
         "SUBLEDGER_TEST_SHADOWS": "1",
     }),
     "edges": lambda: tests("edges", "EdgeValueTests", {

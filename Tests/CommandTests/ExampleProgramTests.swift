@@ -59,7 +59,7 @@ struct ExampleProgramTests {
         let taking = try #require(Self.fences(in: readme[1]).first)
         #expect(taking.contains("ledger.ingest"))
         Self.expectInOrder(taking, in: program, "README.md")
-        let comment = try Self.text("Sources/HTTPService/LedgerRoutes.swift")
+        let comment = try Self.text("Sources/SubledgerHTTP/LedgerRoutes.swift")
             .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
         let serving = try #require(Self.fences(in: comment).first)
         #expect(serving.contains("LedgerRoutes"))

@@ -26,7 +26,7 @@ ROOT = stage.ROOT
 LOGS = ROOT / ".build" / "tests"
 
 # Their tests wait for clocks and answers much longer than they compute, so they run together.
-WAITING = ["AppStoreServerAPITests"]
+WAITING = ["SubledgerAppStoreTests"]
 
 # One more than processors, because a test and its server wait for each other.
 AT_ONCE = int(os.environ.get("SUBLEDGER_TESTS_AT_ONCE", 0)) or (os.cpu_count() or 2) + 1
@@ -38,8 +38,8 @@ SLOWEST_MAX = 30
 LINES_MAX = 60
 
 # These start first, because they take longest.
-LONG = ["AppStoreServerAPITests", "SubledgerTests", "CommandTests", "EventLogTests",
-        "ProjectionsTests", "HTTPServiceTests", "AppStoreTests", "CrashTests"]
+LONG = ["SubledgerAppStoreTests", "SubledgerTests", "CommandTests", "EventLogTests",
+        "ProjectionsTests", "SubledgerHTTPTests", "AppStoreTests", "CrashTests"]
 
 # The longest is run in two halves, by the first letters of its suites, so that no processor waits
 # for it at the end.

@@ -12,7 +12,7 @@ struct ElsewhereTests {
     private static let at = Instant(milliseconds: 1_768_003_200_000)  // 2026-01-10
 
     @Test func `access in production is denied, with what the sandbox has`() async throws {
-        for environment in [nil, Environment.production] {
+        for environment in [nil, StoreEnvironment.production] {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.access(of: SubjectID("1000", in: environment), at: Self.at)
             }
@@ -47,7 +47,7 @@ struct ElsewhereTests {
             "No access in production: nothing was bought there, and purchases in the sandbox do not "
             + "count. Access in the sandbox on 10 January 2026: monthly was paid for from 1 January "
             + "2026 to 1 February 2026."
-        let cases: [(Environment?, Bool)] = [(nil, true), (.sandbox, false)]
+        let cases: [(StoreEnvironment?, Bool)] = [(nil, true), (.sandbox, false)]
         for (environment, isTold) in cases {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.explain(SubjectID("1000", in: environment), at: Self.at)

@@ -11,7 +11,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The subscriptions that the answer is based on.
     public let originalTransactionIds: [String]
     /// Why each of them counts; empty if one subscription was asked for alone.

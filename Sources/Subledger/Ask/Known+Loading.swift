@@ -156,7 +156,7 @@ extension Ledger {
     /// it then.
     func subscriptions(
         of subject: SubjectID,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> MeantSubscriptions {
@@ -210,7 +210,7 @@ extension Ledger {
 
     private func nothingKnown(
         of subject: SubjectID,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         _ knownAt: KnownAt
     ) async throws -> QuestionError {
         let found = try await environments(ofCustomer: subject.id)

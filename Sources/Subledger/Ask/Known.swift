@@ -10,7 +10,7 @@ package struct Known: Sendable {
     /// The id that was asked for.
     package let id: String
     /// Where the purchases were made.
-    package let environment: Environment
+    package let environment: StoreEnvironment
     /// What was erased of the subscriptions; for one subscription, at any time.
     package let erasures: [ErasureMark]
     /// Why each subscription counts.

@@ -71,7 +71,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let at: Instant
     /// The answer.
@@ -110,7 +110,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The answer of another environment.
     public struct Elsewhere: Codable, Hashable, Sendable {
         /// The environment.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// Whether there is access in it.
         public let access: Bool
         /// The end of that access, as far as it is known; nil if there is no access, or no end.

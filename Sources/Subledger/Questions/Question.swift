@@ -50,7 +50,7 @@ package protocol SubscriptionAnswer: Codable, Sendable {
     /// The subscription.
     var originalTransactionId: String { get }
     /// Where the purchases were made.
-    var environment: Environment { get }
+    var environment: StoreEnvironment { get }
     /// What was erased of it.
     var erasures: [ErasureMark] { get }
     /// Other subscriptions of the same customer; nil if they cannot be counted.

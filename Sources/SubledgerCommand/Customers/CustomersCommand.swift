@@ -38,7 +38,7 @@ struct StatementOptions: ParsableArguments {
         help: "Production, Sandbox, Xcode …; required if the id is known in several.",
         transform: SubjectOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     @Option(help: "The reason; kept with the statement.")
     var reason = ""

@@ -65,7 +65,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         help: "The environment: Production, Sandbox, Xcode or LocalTesting.",
         transform: TrustOptions.environment
     )
-    var environment = Environment.production
+    var environment = StoreEnvironment.production
 
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
     var knownAt: AskedKnowledge?

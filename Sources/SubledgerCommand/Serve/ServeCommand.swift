@@ -2,10 +2,10 @@ import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
-import HTTPService
 import Logging
 import Projector
 import Subledger
+import SubledgerHTTP
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

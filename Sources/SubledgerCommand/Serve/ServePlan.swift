@@ -3,9 +3,9 @@ import CommandSupport
 import Configuration
 import EventLog
 import Events
-import HTTPService
 import Logging
 import Subledger
+import SubledgerHTTP
 
 /// The configuration of `serve`, from all its settings.
 struct ServePlan {

@@ -5,10 +5,10 @@ import EmbeddedPostgres
 import EventLog
 import Events
 import Foundation
-import HTTPService
 import Logging
 import Postgres
 import Subledger
+import SubledgerHTTP
 
 struct UpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPService
 import Hummingbird
 import Subledger
+import SubledgerHTTP
 
 /// The server of an app that sells subscriptions.
 @main
