@@ -428,19 +428,15 @@ if Context.environment["SUBLEDGER_DOCS"] == "1" {
 }
 
 // `make` sets this for its debug builds: modules that work through every event are optimised, or
-// the tests would take three times as long. Each module is compiled as a whole, which takes less of
-// the processor, but cannot be repeated for one file; so a plain `swift build` is the faster way to
-// try a change. SwiftPM refuses these flags in a package that another one depends on, where this is
-// never set.
+// the tests would take three times as long. SwiftPM refuses this flag in a package that another one
+// depends on, where this is never set.
 if Context.environment["SUBLEDGER_OPTIMISED"] == "1" {
     let busy = [
         "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
         "Projector", "Subledger",
     ]
-    let whole = ["-whole-module-optimization", "-num-threads", "2"]
-    for target in package.targets where ![.system, .plugin].contains(target.type) {
-        let flags = (busy.contains(target.name) ? ["-O"] : []) + whole
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
+    for target in package.targets where busy.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
     }
 }
 

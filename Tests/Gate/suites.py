@@ -41,9 +41,9 @@ LINES_MAX = 60
 LONG = ["SubledgerAppStoreTests", "SubledgerTests", "CommandTests", "EventLogTests",
         "ProjectionsTests", "SubledgerHTTPTests", "AppStoreTests", "CrashTests"]
 
-# The longest is run in two halves, by the first letters of its suites, so that no processor waits
-# for it at the end.
-PARTS = {"CommandTests": ["[A-G]", "[H-Z]"]}
+# The longest are run in two halves, by the first letters of their suites, so that no processor waits
+# for one at the end.
+PARTS = {"CommandTests": ["[A-G]", "[H-Z]"], "SubledgerTests": ["[A-L]", "[M-Z]"]}
 
 ENDING = re.compile(r'^\S+ Test (".*"|\w+\(.*?\)) (?:with \d+ test cases? )?(passed|failed|skipped)\b')
 FAULT = re.compile(r"^✘|^↳|recorded an issue|Caught error|[Ff]atal error|error: ")
