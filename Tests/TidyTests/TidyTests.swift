@@ -112,6 +112,7 @@ import Testing
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
                 "Sources/Subledger/Ledger+Opening.swift", "Sources/SubledgerCommand/",
+                "Sources/SubledgerTesting/",
             ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",
