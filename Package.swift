@@ -137,12 +137,16 @@ let package = Package(
                 .embedInCode("Analytics/analytics-metric-definition.sql"),
                 .embedInCode("Analytics/analytics-movements.sql"),
                 .embedInCode("Analytics/analytics-periods.sql"),
+                .embedInCode("Analytics/analytics-recognised-revenue.sql"),
                 .embedInCode("Analytics/analytics-recorded-at.sql"),
                 .embedInCode("Analytics/analytics-repeated-purchases.sql"),
                 .embedInCode("Analytics/analytics-retention-at.sql"),
                 .embedInCode("Analytics/analytics-retention.sql"),
                 .embedInCode("Analytics/analytics-subscriptions.sql"),
                 .embedInCode("Analytics/analytics-transactions.sql"),
+                .embedInCode("Analytics/part-case-of-movement.sql"),
+                .embedInCode("Analytics/part-plan-changes.sql"),
+                .embedInCode("Analytics/part-recognised-revenue.sql"),
                 .embedInCode("Tables/columns.txt"),
                 .embedInCode("Tables/ActivePeriods/active-periods.sql"),
                 .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
@@ -322,8 +326,9 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "App", "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "SubledgerTesting", "TestSupport",
+                "App", "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "SubledgerTesting",
+                "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
             swiftSettings: strict

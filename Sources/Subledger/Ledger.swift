@@ -15,6 +15,8 @@ public struct Ledger: Sendable {
     /// The projections whose tables it builds and keeps up to date.
     public let projections: [any Projection]
     let catalogStore: CatalogStore
+    /// The private server to give up at the end; nil for any other database.
+    var privateServer: PrivateServer?
 
     /// A ledger over an open log.
     public init(

@@ -24,6 +24,8 @@ public struct LedgerRoutes: Sendable {
     public let limits: ServiceLimits
     /// The customers for whom sandbox purchases count in production.
     public let sandbox: SandboxPolicy
+    /// Signs entitlements for clients that ask for it; nil if nothing is signed.
+    let signer: EntitlementSigner?
     /// Asks Apple about a customer; nil if Apple is not asked.
     let refresh: CustomerRefresh?
     /// The proxies whose `X-Forwarded-For` names the client.
@@ -50,6 +52,7 @@ public struct LedgerRoutes: Sendable {
     ///   - ledger: The ledger; its policy decides which payloads are trusted.
     ///   - limits: The limits of one request.
     ///   - sandbox: The customers for whom sandbox purchases count in production.
+    ///   - signer: Signs entitlements for clients that accept `application/jwt`; nil to sign nothing.
     ///   - refresh: Asks Apple about a customer; nil for a service that does not ask.
     ///   - trustedProxies: The proxies whose `X-Forwarded-For` names the client.
     ///   - logger: Logs what belongs to no single request.
@@ -58,6 +61,7 @@ public struct LedgerRoutes: Sendable {
         _ ledger: Ledger,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
+        signer: EntitlementSigner? = nil,
         refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "subledger"),
@@ -66,6 +70,7 @@ public struct LedgerRoutes: Sendable {
         self.ledger = ledger
         self.limits = limits
         self.sandbox = sandbox
+        self.signer = signer
         self.refresh = refresh
         self.trustedProxies = trustedProxies
         self.clock = clock
@@ -126,6 +131,7 @@ public struct LedgerRoutes: Sendable {
         addEvents(to: router)
         addReports(to: router)
         addHealth(to: router)
+        addKeys(to: router)
         on(.get, "/openapi.json", of: router, for: nil) { _ in
             .text(
                 String(decoding: PackageResources.openapi_json, as: UTF8.self),

@@ -70,7 +70,7 @@ struct RetiredProjectionTests {
             )
             let followed = try await command.run("follow", "--once", "--quiet")
             #expect(followed.code == 0 && followed.errors.isEmpty, "\(followed.errors)")
-            let doctor = try await command.run("doctor")
+            let doctor = try await command.run("doctor", "--json")
             #expect(
                 doctor.output.contains("; other programs update retired (App.Retired)"),
                 "\(doctor.output)\(doctor.errors)"

@@ -76,7 +76,7 @@ struct BrowserTests {
                     let shown = try await browser.text(
                         of: "document.querySelector('main').outerHTML"
                     )
-                    let wanted = [answer.entitled.access.value, answer.served.access.value]
+                    let wanted = [answer.entitled.access, answer.served.access]
                         .map { $0.map { $0 ? "yes" : "no" } ?? "unknown" }
                     let cards = shown.matches(of: /verdict-card (\w+)/).map { String($0.1) }
                     #expect(cards == wanted, "seed \(seed), \(subject.id) at \(at)")

@@ -169,7 +169,7 @@ struct ConsoleTests {
                     access.map { $0 ? "yes" : "no" } ?? "unknown"
                 }
                 let shown = page.text.matches(of: /verdict-card (\w+)/).map { String($0.1) }
-                let wanted = [answer.entitled.access.value, answer.served.access.value].map(word)
+                let wanted = [answer.entitled.access, answer.served.access].map(word)
                 #expect(shown == wanted, "seed \(seed), \(id) at \(at)")
                 #expect(page.text.contains(HTML("\(answer.summary)").text), "seed \(seed), \(id)")
             }

@@ -318,7 +318,7 @@ extension String {
 extension ExplanationDocument {
     /// Both verdicts as the page writes them.
     fileprivate var verdicts: [String] {
-        [entitled.access.value, served.access.value].map { access in
+        [entitled.access, served.access].map { access in
             access.map { $0 ? "yes" : "no" } ?? "unknown"
         }
     }

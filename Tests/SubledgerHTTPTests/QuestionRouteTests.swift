@@ -37,6 +37,9 @@ struct QuestionRouteTests {
             let (ledger, subject) = (service.ledger, SubjectID(id))
             let expected: [String: [UInt8]] = [
                 "access": try json(try await ledger.access(of: subject, at: Self.now)),
+                "entitlements": try json(
+                    try await ledger.entitlements(of: subject, at: Self.now)
+                ),
                 "explain": try json(try await ledger.explain(subject, at: Self.now)),
                 "eligibility": try json(try await ledger.eligibility(of: subject, at: Self.now)),
                 "periods": try json(try await ledger.periods(of: subject) as PeriodsDocument),

@@ -118,6 +118,7 @@ struct ServiceDescription {
         guard let schema = content[type]?["schema"] else {
             return ["the media type \(type) is not described"]
         }
+        guard type.hasSuffix("json") else { return [] }
         do {
             let value = try JSONDecoder().decode(JSONValue.self, from: Data(answer.body))
             return faults(of: value, "", against: schema)

@@ -39,6 +39,7 @@ struct TestService {
     static func run(
         limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
+        signer: EntitlementSigner? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
@@ -49,6 +50,7 @@ struct TestService {
                 on: settings,
                 limits: limits,
                 sandbox: sandbox,
+                signer: signer,
                 trustedProxies: trustedProxies,
                 logger: logger,
                 clock: clock,
@@ -64,6 +66,7 @@ struct TestService {
         verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
+        signer: EntitlementSigner? = nil,
         refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
@@ -80,6 +83,7 @@ struct TestService {
             ledger,
             limits: limits,
             sandbox: sandbox,
+            signer: signer,
             refresh: refresh,
             trustedProxies: trustedProxies,
             logger: logger,
@@ -104,8 +108,12 @@ struct TestService {
         return token.text
     }
 
-    func get(_ path: String, token: String? = nil) async throws -> Answer {
-        try await send(.get, path, nil, token)
+    func get(
+        _ path: String,
+        token: String? = nil,
+        headers: HTTPFields = HTTPFields()
+    ) async throws -> Answer {
+        try await send(.get, path, nil, token, headers)
     }
 
     func post(_ path: String, _ body: [UInt8], token: String? = nil) async throws -> Answer {
@@ -121,9 +129,10 @@ struct TestService {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ body: [UInt8]? = nil,
-        _ token: String? = nil
+        _ token: String? = nil,
+        _ headers: HTTPFields = HTTPFields()
     ) async throws -> Answer {
-        var headers = HTTPFields()
+        var headers = headers
         if let token { headers[.authorization] = "Bearer \(token)" }
         let response = try await client.executeRequest(
             uri: path,

@@ -16,7 +16,7 @@ struct ElsewhereTests {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.access(of: SubjectID("1000", in: environment), at: Self.at)
             }
-            #expect(!answer.access && answer.environment == .production)
+            #expect(!answer.access && answer.environment == .production && !answer.isKnown)
             #expect(answer.until == nil && answer.products.isEmpty)
             #expect(answer.elsewhere?.environment == .sandbox)
             #expect(answer.elsewhere?.access == true)
@@ -117,7 +117,11 @@ struct ElsewhereTests {
         for (subject, code) in cases {
             try await ChargedFact.withLedger(Self.tested) { ledger in
                 let questions: [() async throws -> Void] = [
-                    { _ = try await ledger.access(of: subject, at: Self.at) },
+                    {
+                        let answer = try await ledger.access(of: subject, at: Self.at)
+                        #expect(!answer.access && !answer.isKnown)
+                        try await ledger.checkKnown(answer, of: subject)
+                    },
                     { _ = try await ledger.explain(subject, at: Self.at) },
                     { _ = try await ledger.charges(of: subject, now: Self.at) },
                 ]

@@ -156,7 +156,7 @@ package struct QuestionInput: Sendable {
 package enum Questions {
     /// Those of the command line and of the service.
     package static let served: [any Question.Type] = [
-        AccessQuestion.self, ExplainQuestion.self,
+        AccessQuestion.self, EntitlementsQuestion.self, ExplainQuestion.self,
         PeriodsQuestion.self, StateQuestion.self, ChangesQuestion.self, RefundsQuestion.self,
         ChargesQuestion.self, EligibilityQuestion.self,
         HistoryQuestion.self,

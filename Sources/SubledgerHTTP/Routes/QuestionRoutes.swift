@@ -52,7 +52,11 @@ extension LedgerRoutes {
             try await waitForPosition(of: call)
             return try await QuestionZone.$shown.withValue(zone) {
                 try await ledger.log.onOneConnection {
-                    try Response.json(try await Asked.answer(asked, from: ledger))
+                    let answer = try await Asked.answer(asked, from: ledger)
+                    guard let document = answer as? EntitlementsDocument else {
+                        return try Response.json(answer)
+                    }
+                    return try response(of: document, to: call, at: now)
                 }
             }
         }

@@ -75,7 +75,11 @@ extension LedgerRoutes {
     }
 
     private func access(of subject: SubjectID) async throws -> AccessDocument {
-        try await reading { try await ledger.access(of: subject, at: clock(), sandbox: sandbox) }
+        try await reading {
+            let answer = try await ledger.access(of: subject, at: clock(), sandbox: sandbox)
+            try await ledger.checkKnown(answer, of: subject)
+            return answer
+        }
     }
 
     private func document(

@@ -12,6 +12,11 @@ struct CustomerRoutes {
         router.get("customers/:token/access") { _, context in
             try await access(of: context.parameters.require("token"))
         }
+        router.get("customers/:token/entitlements") { _, context in
+            let token = try context.parameters.require("token")
+            let document = try await ledger.entitlements(of: SubjectID(token), at: .systemClock())
+            return document.entitlements.filter(\.value.isActive).keys.sorted()
+        }
         router.post("customers/:token/purchases") { request, context in
             let body = try await request.body.collect(upTo: 1 << 20)
             try await receive([UInt8](body.readableBytesView))
@@ -33,12 +38,8 @@ struct CustomerRoutes {
 
     /// Whether a customer has access now, and until when as far as is known.
     func access(of token: String) async throws -> Access {
-        do {
-            let document = try await ledger.access(of: SubjectID(token), at: .systemClock())
-            return Access(access: document.access, until: document.until?.milliseconds)
-        } catch let error as QuestionError where error.code == .unknownId {
-            return Access(access: false, until: nil)
-        }
+        let document = try await ledger.access(of: SubjectID(token), at: .systemClock())
+        return Access(access: document.access, until: document.until?.milliseconds)
     }
 }
 

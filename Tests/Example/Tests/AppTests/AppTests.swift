@@ -41,6 +41,20 @@ struct AppTests {
         }
     }
 
+    @Test func `an entitlement of the catalog is active while its product is`() async throws {
+        let catalog = #"{"entitlements": {"pro": {"products": ["com.example.app.pro"]}}}"#
+        try await withServer { client, ledger in
+            _ = try await CatalogStore(log: ledger.log).add(
+                try CatalogFile.read(Array(catalog.utf8)),
+                source: "entitlements.json",
+                recordedAt: .systemClock()
+            )
+            #expect(try await entitlements(client) == [])
+            try await ledger.ingest(try store.buy(pro, appAccountToken: customer))
+            #expect(try await entitlements(client) == ["pro"])
+        }
+    }
+
     @Test func `the table of trials has a row when a trial begins`() async throws {
         try await withServer { _, ledger in
             try await ledger.ingest(try store.buy(pro, offer: .freeTrial(.weeks(1))))
@@ -58,10 +72,21 @@ struct AppTests {
     }
 
     private func access(_ client: any TestClientProtocol) async throws -> Bool {
-        let answer = try await client.execute(uri: "/customers/\(customer)/access", method: .get)
+        try await get(Access.self, "access", client).access
+    }
+
+    private func entitlements(_ client: any TestClientProtocol) async throws -> [String] {
+        try await get([String].self, "entitlements", client)
+    }
+
+    private func get<Answer: Decodable>(
+        _ type: Answer.Type,
+        _ name: String,
+        _ client: any TestClientProtocol
+    ) async throws -> Answer {
+        let answer = try await client.execute(uri: "/customers/\(customer)/\(name)", method: .get)
         #expect(answer.status == .ok)
-        return try JSONDecoder().decode(Access.self, from: Data(answer.body.readableBytesView))
-            .access
+        return try JSONDecoder().decode(type, from: Data(answer.body.readableBytesView))
     }
 
     private func post(
