@@ -179,7 +179,7 @@ struct EntitlementsTests {
                 in: ledger
             )
             try await Self.define("{\"entitlements\":{\(json)}}", in: ledger)
-            try await ledger.ingest(FilledLedger.simulator.sampleHistory(count: 25))
+            try await ledger.ingest(Array(FilledLedger.simulator.sampleHistory(count: 25)))
             let half = try await ledger.log.heads().mapValues { $0.offset / 2 }
             var (active, inactive) = (0, 0)
             for stream in try await ledger.allStreams() {
