@@ -33,7 +33,13 @@ extension Ledger {
         policy: VerificationPolicy = VerificationPolicy(),
         options: EventLog.Options = EventLog.Options()
     ) async throws -> Ledger {
-        try await open(try await database.settings(), policy: policy, options: options)
+        guard let home = database.privateHome else {
+            return try await open(try await database.settings(), policy: policy, options: options)
+        }
+        let settings = try await PrivateServer.start(home: home, createIfAbsent: false)
+        var ledger = try await open(settings, policy: policy, options: options)
+        ledger.privateServer = PrivateServer(home: home, settings)
+        return ledger
     }
 
     /// Creates the schema of a ledger, or brings it up to date; does nothing if it is up to date.
@@ -44,14 +50,23 @@ extension Ledger {
     ///     is right for one server.
     /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
-        _ = try await Migrator.migrate(
-            try await database.settings(createIfAbsent: true),
-            Migrator.Layout(lanes: lanes)
-        )
+        let settings =
+            if let home = database.privateHome {
+                try await PrivateServer.start(home: home, createIfAbsent: true)
+            } else {
+                try await database.settings()
+            }
+        _ = try await Migrator.migrate(settings, Migrator.Layout(lanes: lanes))
     }
 
     /// Finishes the work in progress, and closes all connections.
-    public func close() async { await log.close() }
+    ///
+    /// With the last ledger of this process, the private server stops, too, if `open` or `migrate`
+    /// started it in this process and no other program uses it. One that ran before goes on.
+    public func close() async {
+        await log.close()
+        await privateServer?.close()
+    }
 }
 
 extension Ledger.Database {

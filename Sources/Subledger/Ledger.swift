@@ -13,6 +13,8 @@ public struct Ledger: Sendable {
     /// What is trusted and accepted.
     public let verifier: AppStoreVerifier
     let catalogStore: CatalogStore
+    /// The private server to give up at the end; nil for any other database.
+    var privateServer: PrivateServer?
 
     /// A ledger over an open log.
     public init(log: EventLog, verifier: AppStoreVerifier) {

@@ -46,7 +46,7 @@ struct ExampleProgramTests {
             taking,
             in: try ExampleProgramTests.text("Tests/Example/Take.swift")
         )
-        let comment = try ExampleProgramTests.text("Sources/HTTPService/LedgerRoutes.swift")
+        let comment = try ExampleProgramTests.text("Sources/SubledgerHTTP/LedgerRoutes.swift")
             .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
         let serving = try ExampleProgramTests.fenced(comment)
             .replacing("open(.environment)", with: "open(.environment, policy: policy)")

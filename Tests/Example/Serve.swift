@@ -1,8 +1,8 @@
 import Foundation
-import HTTPService
 import Hummingbird
 import NIOCore
 import Subledger
+import SubledgerHTTP
 
 /// The example of `LedgerRoutes` with a route of the app's, on any free port.
 func serve(root: String) async throws {

@@ -32,8 +32,8 @@ func take(payloads: String, root: String) async throws {
 private func ask(_ ledger: Ledger, about id: String) async throws {
     let access = try await ledger.access(of: SubjectID(id), at: .systemClock())
     let why = try await ledger.explain(SubjectID(id), at: .systemClock())
-    precondition(access.access == why.entitled.access.value)
-    print(id, access.access ? "has access" : "had none: \(why.entitled.reason.value ?? "")")
+    precondition(access.access == why.entitled.access)
+    print(id, access.access ? "has access" : "had none: \(why.entitled.reason ?? "")")
     let periods = try await ledger.periods(of: SubjectID(id))
     let history = try await ledger.history(of: SubjectID(id))
     precondition(periods.originalTransactionId == id && !history.events.isEmpty)

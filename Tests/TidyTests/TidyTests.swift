@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a question's command and routes are named in its file only`() throws {
         let files = try TidyTests.files(
-            in: ["Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService"]
+            in: ["Sources/Subledger", "Sources/SubledgerCommand", "Sources/SubledgerHTTP"]
         )
         let folder = "Sources/Subledger/Questions/"
         let names = files.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -106,8 +106,8 @@ import Testing
             ],
             // The modules that speak HTTP to others: the client of Apple's API, and the store that
             // stands in for it. Both are imported only by the command line.
-            "AsyncHTTPClient": ["Sources/AppStoreServerAPI/", "Sources/SimulatedStoreService/"],
-            "AppStoreServerAPI": ["Sources/SubledgerCommand/"],
+            "AsyncHTTPClient": ["Sources/SubledgerAppStore/", "Sources/SimulatedStoreService/"],
+            "SubledgerAppStore": ["Sources/SubledgerCommand/"],
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
@@ -133,7 +133,7 @@ import Testing
         throws
     {
         let above = [
-            "Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService", "Projections",
+            "Sources/Subledger", "Sources/SubledgerCommand", "Sources/SubledgerHTTP", "Projections",
         ]
         for (path, text) in try TidyTests.files(in: above) {
             // The number is chosen where a ledger is made, and read back with its identity.
