@@ -125,7 +125,8 @@ struct EffectsCommand: AsyncParsableCommand {
             try await reading.value
         } catch let end as LineOutput.End {
             return end
-        } catch  where reading.isCancelled {
+        } catch {
+            guard reading.isCancelled else { throw error }
             return Interrupt.isRequested ? .stopped : .readerGone
         }
         return Interrupt.isRequested ? .stopped : nil
@@ -184,7 +185,10 @@ private struct EffectPump {
         while true {
             do {
                 return try await effects.acknowledge(effect)
-            } catch  where isPatient && error.isRetryable && error.code != .consumerInUse {
+            } catch {
+                guard isPatient, error.isRetryable, error.code != .consumerInUse else {
+                    throw error
+                }
                 EffectPump.report(error)
                 try await Task.sleep(for: SubscriptionEffects.Iterator.waitMax)
             }
