@@ -176,6 +176,11 @@ public struct Ledger: Sendable {
             public let append: Duration
         }
 
+        /// The facts that were new, in the order in which they were appended.
+        public var new: [Fact] {
+            zip(facts, outcomes).filter(\.1.isNew).map(\.0)
+        }
+
         /// Whether it neither brought nor confirmed anything, so none of it was kept.
         public var isUnchanged: Bool { !outcomes.contains { $0.isNew || $0.isConfirmation } }
     }

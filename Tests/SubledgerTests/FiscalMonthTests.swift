@@ -52,7 +52,7 @@ struct FiscalMonthTests {
                 var question = ReportQuestion(try #require(Report.named(name)))
                 question.dimensions = [.fiscalMonth]
                 let report = try await ledger.report(question)
-                let months = Set(report.rows.map { ReportRow($0)["fiscalMonth"] }).sorted()
+                let months = Set(report.rows.map(ReportRow.init).map { $0["fiscalMonth"] }).sorted()
                 #expect(months.count > 12 && months.allSatisfy { $0.hasPrefix("FY") }, "\(name)")
                 let shown =
                     onlyEnds[name]

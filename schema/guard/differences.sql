@@ -13,8 +13,8 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.apple_order'), ('operation.audit'), ('operation.currency_rate'),
-    ('operation.lookup_key'), ('operation.proceeds_rate')),
+    ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
+    ('operation.currency_rate'), ('operation.lookup_key'), ('operation.proceeds_rate')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -28,6 +28,7 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.apple_order', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_key', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_lane', '', 'ledger_writer', 'UPDATE'),
+    ('operation.consumer', '', 'ledger_writer', 'UPDATE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
     ('operation.poll', '', 'ledger_writer', 'INSERT'),
     ('operation.poll', '', 'ledger_writer', 'UPDATE'),
