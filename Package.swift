@@ -57,7 +57,8 @@ let package = Package(
         .executable(name: "subledger", targets: ["SubledgerCommand"]),
         .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
-        .library(name: "SubledgerHTTP", targets: ["HTTPService"]),
+        .library(name: "SubledgerHTTP", targets: ["SubledgerHTTP"]),
+        .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
@@ -136,12 +137,16 @@ let package = Package(
                 .embedInCode("Analytics/analytics-metric-definition.sql"),
                 .embedInCode("Analytics/analytics-movements.sql"),
                 .embedInCode("Analytics/analytics-periods.sql"),
+                .embedInCode("Analytics/analytics-recognised-revenue.sql"),
                 .embedInCode("Analytics/analytics-recorded-at.sql"),
                 .embedInCode("Analytics/analytics-repeated-purchases.sql"),
                 .embedInCode("Analytics/analytics-retention-at.sql"),
                 .embedInCode("Analytics/analytics-retention.sql"),
                 .embedInCode("Analytics/analytics-subscriptions.sql"),
                 .embedInCode("Analytics/analytics-transactions.sql"),
+                .embedInCode("Analytics/part-case-of-movement.sql"),
+                .embedInCode("Analytics/part-plan-changes.sql"),
+                .embedInCode("Analytics/part-recognised-revenue.sql"),
                 .embedInCode("Tables/columns.txt"),
                 .embedInCode("Tables/ActivePeriods/active-periods.sql"),
                 .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
@@ -183,7 +188,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "HTTPService",
+            name: "SubledgerHTTP",
             dependencies: [
                 "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
@@ -197,7 +202,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "AppStoreServerAPI",
+            name: "SubledgerAppStore",
             dependencies: [
                 "AppStore", "EventLog", "Events", "Subledger", asyncHTTPClient, crypto, nioCore,
                 nioHTTP1, nioPosix,
@@ -207,6 +212,14 @@ let package = Package(
         .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", "Projections", crypto, rsa, x509, asn1],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SubledgerTesting",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "Projections", "Subledger",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -237,10 +250,10 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
-                "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
-                "Projector", "SimulatedStoreService", "Subledger", argumentParser, configuration,
-                lifecycle, logging, systemPackage, unixSignals,
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
+                "EventLog", "Events", "Postgres", "Projections", "Projector",
+                "SimulatedStoreService", "Subledger", "SubledgerAppStore", "SubledgerHTTP",
+                argumentParser, configuration, lifecycle, logging, systemPackage, unixSignals,
             ],
             resources: [
                 .embedInCode("Serve/Examples/Caddyfile"),
@@ -313,29 +326,38 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "TestSupport",
+                "App", "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "SubledgerTesting",
+                "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "AppStoreServerAPITests",
+            name: "SubledgerTestingTests",
             dependencies: [
-                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "EventLog", "Events",
-                "HTTPService", "Postgres", "Projections", "Projector", "SimulatedStoreService",
-                "Subledger", "SubledgerCommand", "TestSupport", crypto, httpTypes, hummingbird,
+                "AppStore", "Events", "Projections", "Subledger", "SubledgerTesting",
+                "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SubledgerAppStoreTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "Projector", "SimulatedStoreService", "Subledger", "SubledgerAppStore",
+                "SubledgerCommand", "SubledgerHTTP", "TestSupport", crypto, httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "HTTPServiceTests",
+            name: "SubledgerHTTPTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
-                "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
-                "TestSupport", coreMetrics,
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
+                "Postgres", "Projections", "Subledger", "SubledgerCommand", "SubledgerHTTP",
+                "SubledgerTesting", "TestSupport", coreMetrics, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
         ),
@@ -343,7 +365,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "AppStoreSimulator", "CommandSupport", "EmbeddedPostgres", "EventLog", "Events",
-                "Example", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
+                "App", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
                 "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
@@ -354,9 +376,16 @@ let package = Package(
         ),
         // Not a product: what the documentation shows to those who embed the ledger.
         .executableTarget(
-            name: "Example",
-            dependencies: ["HTTPService", "Subledger", hummingbird, nioCore],
-            path: "Tests/Example"
+            name: "App",
+            dependencies: ["Subledger", "SubledgerHTTP", hummingbird],
+            path: "Tests/Example/Sources/App"
+        ),
+        .testTarget(
+            name: "AppTests",
+            dependencies: [
+                "App", "Subledger", "SubledgerTesting", hummingbird, hummingbirdTesting,
+            ],
+            path: "Tests/Example/Tests/AppTests"
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.
         .executableTarget(
@@ -404,19 +433,15 @@ if Context.environment["SUBLEDGER_DOCS"] == "1" {
 }
 
 // `make` sets this for its debug builds: modules that work through every event are optimised, or
-// the tests would take three times as long. Each module is compiled as a whole, which takes less of
-// the processor, but cannot be repeated for one file; so a plain `swift build` is the faster way to
-// try a change. SwiftPM refuses these flags in a package that another one depends on, where this is
-// never set.
+// the tests would take three times as long. SwiftPM refuses this flag in a package that another one
+// depends on, where this is never set.
 if Context.environment["SUBLEDGER_OPTIMISED"] == "1" {
     let busy = [
         "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
         "Projector", "Subledger",
     ]
-    let whole = ["-whole-module-optimization", "-num-threads", "2"]
-    for target in package.targets where ![.system, .plugin].contains(target.type) {
-        let flags = (busy.contains(target.name) ? ["-O"] : []) + whole
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
+    for target in package.targets where busy.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
     }
 }
 

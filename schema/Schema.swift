@@ -237,9 +237,16 @@ public enum Schema {
         ),
         Migration(
             version: 18,
-            name: "v018-consumer",
-            sql: text(PackageResources.v018_consumer_sql),
-            check: text(PackageResources.check_v018_consumer_sql),
+            name: "v018-proceeds-rate",
+            sql: text(PackageResources.v018_proceeds_rate_sql),
+            check: text(PackageResources.check_v018_proceeds_rate_sql),
+            workingTable: "operation.proceeds_rate"
+        ),
+        Migration(
+            version: 19,
+            name: "v019-consumer",
+            sql: text(PackageResources.v019_consumer_sql),
+            check: text(PackageResources.check_v019_consumer_sql),
             workingTable: "operation.consumer"
         ),
     ]

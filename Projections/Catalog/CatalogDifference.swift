@@ -8,9 +8,9 @@ public struct CatalogDifference: Hashable, Sendable {
         public let fields: [Field]
     }
 
-    /// A property of a product that differs.
+    /// A property of a product, or an entitlement, that differs.
     public struct Field: Codable, Hashable, Sendable {
-        /// The property's name.
+        /// Its name.
         public let name: String
         /// The value in the older version; nil if it has none.
         public let old: String?
@@ -25,8 +25,13 @@ public struct CatalogDifference: Hashable, Sendable {
     /// Products in both versions that differ, by identifier in order of UTF-8 bytes.
     public let changed: [Changed]
 
-    /// Whether both have the same products with the same properties.
-    public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
+    /// Entitlements that differ, by name: what granted them, and what grants them now.
+    public let entitlements: [Field]
+
+    /// Whether both have the same products with the same properties, and the same entitlements.
+    public var isEmpty: Bool {
+        added.isEmpty && removed.isEmpty && changed.isEmpty && entitlements.isEmpty
+    }
 
     /// The difference from an older version to a newer one; everything is added if there is no
     /// older one.
@@ -62,6 +67,12 @@ public struct CatalogDifference: Hashable, Sendable {
         }
 
         (self.added, self.removed, self.changed) = (added, removed, changed)
+        let (granted, grants) = (old?.entitlements ?? [:], new.entitlements)
+        entitlements = Set(granted.keys).union(grants.keys).sorted().compactMap { name in
+            granted[name] == grants[name]
+                ? nil
+                : Field(name: name, old: granted[name]?.summary, new: grants[name]?.summary)
+        }
     }
 }
 

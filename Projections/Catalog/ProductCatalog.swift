@@ -10,6 +10,8 @@ public struct ProductCatalog: Hashable, Sendable {
     public let subscriptions: [Subscription]
     /// All other products, by product id in order of UTF-8 bytes; no id occurs twice.
     public let otherProducts: [OtherProduct]
+    /// What grants each entitlement of the app, by its name.
+    public let entitlements: [String: EntitlementGrants]
 
     /// A version of these products, given in any order.
     ///
@@ -18,7 +20,8 @@ public struct ProductCatalog: Hashable, Sendable {
         version: Int,
         effectiveFrom: Instant,
         subscriptions: [Subscription],
-        otherProducts: [OtherProduct] = []
+        otherProducts: [OtherProduct] = [],
+        entitlements: [String: EntitlementGrants] = [:]
     ) {
         self.version = version
         self.effectiveFrom = effectiveFrom
@@ -28,6 +31,7 @@ public struct ProductCatalog: Hashable, Sendable {
         self.otherProducts = otherProducts.sorted {
             byBytes($0.productId, $1.productId) ?? false
         }
+        self.entitlements = entitlements
     }
 
     /// The subscription with that product id; nil if the catalog does not have it.

@@ -14,7 +14,7 @@ struct Intake {
 
     /// An environment and the unsigned values it was taken from; nil if the piece itself names it.
     struct NamedEnvironment {
-        let environment: Environment
+        let environment: StoreEnvironment
         let context: EvidenceContext?
     }
 
@@ -32,8 +32,8 @@ struct Intake {
     ///
     /// `hint` is what the response around the piece says. Throws `environment-unknown`.
     func environment(
-        _ words: Environment?...,
-        hint: Environment? = nil
+        _ words: StoreEnvironment?...,
+        hint: StoreEnvironment? = nil
     ) throws(Rejection) -> NamedEnvironment {
         for case let word? in words { return NamedEnvironment(environment: word, context: nil) }
         // Those stored with the piece, otherwise the response around it, otherwise the environment
@@ -50,7 +50,7 @@ struct Intake {
         )
     }
 
-    private func context(hint: Environment?) -> EvidenceContext? {
+    private func context(hint: StoreEnvironment?) -> EvidenceContext? {
         if let hint { return EvidenceContext(environment: hint, trust: voucher.trustInWords) }
         return policy.assumedEnvironment.map {
             EvidenceContext(environment: $0, trust: .vouched)

@@ -15,7 +15,7 @@ public struct VerificationPolicy: Sendable {
     ///
     /// Nothing signed distinguishes an old test purchase from a real one, so set this only if you
     /// know where the payloads come from. It is never derived from `environments`.
-    public var assumedEnvironment: Environment?
+    public var assumedEnvironment: StoreEnvironment?
     /// The shared secrets that version 1 notifications may carry as `password`.
     ///
     /// The current and earlier ones of each app. If empty, passwords are not compared. Never stored,
@@ -25,15 +25,15 @@ public struct VerificationPolicy: Sendable {
     ///
     /// Sandbox payloads are signed under the same roots as production ones, so only this list keeps
     /// them apart (Apple's data: JWS verification). `Xcode` also needs its own root.
-    public var environments: Set<Environment>
+    public var environments: Set<StoreEnvironment>
 
     /// A policy; by default Apple's roots, any app, production and sandbox.
     public init(
         roots: [RootCertificate] = RootCertificate.apple,
         bundleIds: Set<String> = [],
         appAppleId: Int64? = nil,
-        environments: Set<Environment> = [.production, .sandbox],
-        assumedEnvironment: Environment? = nil,
+        environments: Set<StoreEnvironment> = [.production, .sandbox],
+        assumedEnvironment: StoreEnvironment? = nil,
         sharedSecrets: [String] = []
     ) {
         self.roots = roots
@@ -61,7 +61,7 @@ extension VerificationPolicy {
 
     /// Refuses an environment that is not accepted, or that the signer cannot sign for; `isLocal` is
     /// true if the payload was signed on a developer's machine.
-    func checkAccepted(_ environment: Environment, isLocal: Bool = false) throws(Rejection) {
+    func checkAccepted(_ environment: StoreEnvironment, isLocal: Bool = false) throws(Rejection) {
         if isLocal {
             guard environment == .xcode || environment == .localTesting else {
                 throw Rejection.xcodeSigned(
@@ -86,7 +86,7 @@ extension VerificationPolicy {
     /// Refuses a production notification of another App Store app id.
     func checkAppAppleId(
         _ found: Int64?,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) throws(Rejection) {
         guard let appAppleId, environment == .production, found != appAppleId else { return }
         throw Rejection(

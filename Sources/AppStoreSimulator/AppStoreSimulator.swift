@@ -37,7 +37,7 @@ public struct AppStoreSimulator: Sendable {
     /// The simulation of a seed; flaws produce chains that a verifier must refuse.
     public init(
         seed: UInt64,
-        environment: Environment = .production,
+        environment: StoreEnvironment = .production,
         flaws: SimulatedPKI.Flaws = [],
         extras: Extras = []
     ) {

@@ -5,7 +5,7 @@ public struct SimulatedStore: Sendable {
     /// Signs every payload.
     public let pki: SimulatedPKI
     /// Sandbox or Production.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The app, as in every payload.
     public let bundleId: String
     /// Apple's number of the app, as in every notification.
@@ -16,7 +16,7 @@ public struct SimulatedStore: Sendable {
     /// A store; the default app does not exist anywhere else.
     public init(
         pki: SimulatedPKI,
-        environment: Environment = .production,
+        environment: StoreEnvironment = .production,
         bundleId: String = "example.subledger",
         appAppleId: Int64 = 1_234_567_890,
         pace: SimulatedPace = .calendar

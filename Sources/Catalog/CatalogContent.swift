@@ -6,11 +6,14 @@ public struct CatalogContent: Hashable, Sendable {
     /// The format it was read from, such as `storekit 4.0` or `app-store-connect`.
     public let format: String
     /// The subscriptions, each product id once.
-    public let subscriptions: [ProductCatalog.Subscription]
+    public internal(set) var subscriptions: [ProductCatalog.Subscription]
     /// Everything else that is sold, each product id once.
-    public let otherProducts: [ProductCatalog.OtherProduct]
+    public internal(set) var otherProducts: [ProductCatalog.OtherProduct]
+    /// What grants each entitlement, by its name; nil if the file does not say, so those of the
+    /// newest version stay.
+    public internal(set) var entitlements: [String: EntitlementGrants]?
     /// What the operator should know, in the order of the file.
-    public let warnings: [Warning]
+    public internal(set) var warnings: [Warning]
 
     /// Something in the file that does less than it appears to.
     public struct Warning: Hashable, Sendable {
@@ -35,6 +38,10 @@ public struct CatalogContent: Hashable, Sendable {
             case newerFormat = "newer-format"
             /// No subscription at all.
             case noSubscriptions = "no-subscriptions"
+            /// An entitlement that names a product or a group that is not sold.
+            case unknownGrant = "unknown-grant"
+            /// A product that is sold, and in no entitlement.
+            case notEntitled = "not-entitled"
         }
     }
 
@@ -44,7 +51,8 @@ public struct CatalogContent: Hashable, Sendable {
             version: number,
             effectiveFrom: effectiveFrom,
             subscriptions: subscriptions,
-            otherProducts: otherProducts
+            otherProducts: otherProducts,
+            entitlements: entitlements ?? [:]
         )
     }
 }
@@ -94,6 +102,7 @@ struct CatalogBuilder {
             format: format,
             subscriptions: subscriptions,
             otherProducts: otherProducts,
+            entitlements: nil,
             warnings: all
         )
     }

@@ -11,11 +11,15 @@ public struct CatalogDocument: Codable, Sendable {
     public let subscriptions: [ProductCatalog.Subscription]
     /// By product id in UTF-8 bytes.
     public let products: [ProductCatalog.OtherProduct]
+    /// What grants each entitlement, by its name; nil if there is none, so that a version without
+    /// entitlements has the bytes that earlier programs stored.
+    public let entitlements: [String: EntitlementGrants]?
 
     /// The document of a catalog, without its number and instant.
     public init(_ catalog: ProductCatalog) {
         subscriptions = catalog.subscriptions
         products = catalog.otherProducts
+        entitlements = catalog.entitlements.isEmpty ? nil : catalog.entitlements
     }
 
     /// Its JSON in UTF-8: members sorted, so equal catalogs have equal bytes.
@@ -39,7 +43,8 @@ public struct CatalogDocument: Codable, Sendable {
                 version: version,
                 effectiveFrom: effectiveFrom,
                 subscriptions: document.subscriptions,
-                otherProducts: document.products
+                otherProducts: document.products,
+                entitlements: document.entitlements ?? [:]
             )
         } catch {
             throw CatalogError(

@@ -9,6 +9,9 @@ public enum CatalogFile {
     /// Connect API, including several in one JSON array (Apple's data: StoreKit configuration, App
     /// Store Connect responses).
     ///
+    /// Also reads what grants entitlements: an object with `entitlements`, by name, each with
+    /// `products`, `groups` or both. An Xcode file may have that member, too.
+    ///
     /// - Throws: `notACatalog`, `malformed`, `duplicateProduct`, `tooLarge`.
     public static func read(_ bytes: [UInt8]) throws(CatalogError) -> CatalogContent {
         guard bytes.count <= byteCountMax else {
@@ -22,8 +25,10 @@ public enum CatalogFile {
             throw CatalogError(
                 .notACatalog,
                 "it is not a catalog; expected a .storekit file of Xcode (an object with "
-                    + "subscriptionGroups or products) or a saved response of the App Store "
-                    + "Connect API (an object with data, of subscriptionGroups or subscriptions)"
+                    + "subscriptionGroups or products), a saved response of the App Store "
+                    + "Connect API (an object with data, of subscriptionGroups or "
+                    + "subscriptions), or entitlements ({\"entitlements\": {\"pro\": "
+                    + "{\"products\": […], \"groups\": […]}}})"
             )
         }
 
@@ -32,7 +37,12 @@ public enum CatalogFile {
         case .storekit:
             let file = try decode(StoreKitConfiguration.self, from: data)
             try file.add(to: &builder)
-            return builder.content(format: file.formatName)
+            var content = builder.content(format: file.formatName)
+            content.entitlements = try decode(EntitlementsFile.self, from: data).checked()
+            return content
+        case .entitlements:
+            let file = try decode(EntitlementsFile.self, from: data)
+            return CatalogContent(entitlements: try file.checked() ?? [:])
         case .response:
             let response = try decode(AppStoreConnectResponse.self, from: data)
             try AppStoreConnectReader([response]).add(to: &builder)
@@ -45,6 +55,7 @@ public enum CatalogFile {
 
     private enum Shape {
         case storekit
+        case entitlements
         case response
         case responses
     }
@@ -80,7 +91,8 @@ public enum CatalogFile {
         if let names = members(Members.self)?.names {
             let storekit: Set = ["subscriptionGroups", "products", "nonRenewingSubscriptions"]
             if names.contains("data") { return .response }
-            return names.isDisjoint(with: storekit) ? nil : .storekit
+            if !names.isDisjoint(with: storekit) { return .storekit }
+            return names.contains("entitlements") ? .entitlements : nil
         }
         guard let list = members([Members].self), !list.isEmpty,
             list.allSatisfy({ $0.names.contains("data") })

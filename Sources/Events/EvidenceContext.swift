@@ -6,12 +6,12 @@
 /// this context, the piece yields the same facts again.
 public struct EvidenceContext: Hashable, Sendable {
     /// The environment for a piece that names none itself; nil if the value was not used.
-    public let environment: Environment?
+    public let environment: StoreEnvironment?
     /// Why the value is believed.
     public let trust: Trust
 
     /// An environment with the reason to believe it.
-    public init(environment: Environment?, trust: Trust) {
+    public init(environment: StoreEnvironment?, trust: Trust) {
         self.environment = environment
         self.trust = trust
     }
@@ -34,7 +34,7 @@ extension EvidenceContext {
     /// The environment, if a value of this trust may decide it.
     ///
     /// Only the operator may declare a purchase real; any source may declare it a test.
-    package var decidedEnvironment: Environment? {
+    package var decidedEnvironment: StoreEnvironment? {
         trust == .vouched || environment == .sandbox ? environment : nil
     }
 
@@ -73,6 +73,7 @@ extension EvidenceContext {
         }
         guard let word = JSONString.decoded(head.dropFirst(start.count).dropLast("\",".utf8.count))
         else { return nil }
-        self.init(environment: Environment(String(decoding: word, as: UTF8.self)), trust: trust)
+        let name = String(decoding: word, as: UTF8.self)
+        self.init(environment: StoreEnvironment(name), trust: trust)
     }
 }

@@ -10,7 +10,7 @@ internal import Synchronization
 extension StoreRoutes {
     // Lives controlled by commands are numbered from here on, those of the sandbox from the second
     // number.
-    private static let firstLife: [Events.Environment: Int64] = [
+    private static let firstLife: [StoreEnvironment: Int64] = [
         .production: 400_000_000, .sandbox: 450_000_000,
     ]
 
@@ -86,7 +86,7 @@ extension StoreRoutes {
     }
 
     private func purchase(_ body: PurchaseBody) throws(ControlError) -> LifeTruth {
-        let word = body.environment ?? Events.Environment.production.word
+        let word = body.environment ?? StoreEnvironment.production.word
         guard let store = stores.first(where: { $0.environment.word == word }),
             let first = Self.firstLife[store.environment]
         else { throw .badBody("environment must be Production or Sandbox") }

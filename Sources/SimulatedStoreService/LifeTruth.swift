@@ -6,7 +6,7 @@ internal import Projections
 /// --json`, and its current state.
 struct LifeTruth: Encodable {
     let originalTransactionId: String
-    let environment: Environment
+    let environment: StoreEnvironment
     let appTransactionId: String
     let appAccountToken: String?
     /// The last product that was bought.

@@ -49,7 +49,7 @@ final class RateLimit: Sendable {
     /// - Returns: Nil if it is allowed; otherwise when the next one is.
     func refusal(
         _ endpoint: Endpoint,
-        _ environment: Environment,
+        _ environment: StoreEnvironment,
         at now: Instant
     ) -> Instant? {
         let rate =

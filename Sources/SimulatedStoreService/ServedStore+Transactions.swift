@@ -8,7 +8,7 @@ struct HistoryDocument: Encodable {
     let hasMore: Bool
     let bundleId: String
     let appAppleId: Int64?
-    let environment: Environment
+    let environment: StoreEnvironment
     let signedTransactions: [String]
 }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The lives of one environment as Apple's server sees them: looked up by any id, at any instant.
 final class ServedStore: Sendable {
-    let environment: Environment
+    let environment: StoreEnvironment
     /// The app, and the keys that sign for it.
     let store: SimulatedStore
     let journal = SendJournal()

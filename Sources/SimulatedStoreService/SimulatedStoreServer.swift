@@ -46,7 +46,7 @@ public struct SimulatedStoreServer: Service {
         self.options = options
         self.logger = logger
         self.onListening = onListening
-        func simulator(_ environment: Events.Environment) -> AppStoreSimulator {
+        func simulator(_ environment: StoreEnvironment) -> AppStoreSimulator {
             AppStoreSimulator(seed: options.seed, environment: environment, extras: options.extras)
         }
         let (production, sandbox) = (simulator(.production), simulator(.sandbox))

@@ -2,6 +2,7 @@ public import AppStore
 package import EmbeddedPostgres
 public import EventLog
 package import Postgres
+public import Projections
 internal import Foundation
 
 extension Ledger {
@@ -24,6 +25,9 @@ extension Ledger {
     /// - Parameters:
     ///   - database: The location of the database.
     ///   - policy: What is trusted and accepted.
+    ///   - projections: The folds whose tables the ledger builds and keeps up to date, your own
+    ///     among them: `.standard + [Trials()]`. Two with one name, or a name that is not one of a
+    ///     table, end the program.
     ///   - options: How the log is read and written.
     /// - Returns: The ledger.
     /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started, or
@@ -31,9 +35,24 @@ extension Ledger {
     public static func open(
         _ database: Database,
         policy: VerificationPolicy = VerificationPolicy(),
+        projections: [any Projection] = .standard,
         options: EventLog.Options = EventLog.Options()
     ) async throws -> Ledger {
-        try await open(try await database.settings(), policy: policy, options: options)
+        let home = database.privateHome
+        let settings =
+            if let home {
+                try await PrivateServer.start(home: home, createIfAbsent: false)
+            } else {
+                try await database.settings()
+            }
+        var ledger = try await open(
+            settings,
+            policy: policy,
+            projections: projections,
+            options: options
+        )
+        if let home { ledger.privateServer = PrivateServer(home: home, settings) }
+        return ledger
     }
 
     /// Creates the schema of a ledger, or brings it up to date; does nothing if it is up to date.
@@ -44,14 +63,23 @@ extension Ledger {
     ///     is right for one server.
     /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
-        _ = try await Migrator.migrate(
-            try await database.settings(createIfAbsent: true),
-            Migrator.Layout(lanes: lanes)
-        )
+        let settings =
+            if let home = database.privateHome {
+                try await PrivateServer.start(home: home, createIfAbsent: true)
+            } else {
+                try await database.settings()
+            }
+        _ = try await Migrator.migrate(settings, Migrator.Layout(lanes: lanes))
     }
 
     /// Finishes the work in progress, and closes all connections.
-    public func close() async { await log.close() }
+    ///
+    /// With the last ledger of this process, the private server stops, too, if `open` or `migrate`
+    /// started it in this process and no other program uses it. One that ran before goes on.
+    public func close() async {
+        await log.close()
+        await privateServer?.close()
+    }
 }
 
 extension Ledger.Database {

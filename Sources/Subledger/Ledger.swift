@@ -12,12 +12,21 @@ public struct Ledger: Sendable {
     public let log: EventLog
     /// What is trusted and accepted.
     public let verifier: AppStoreVerifier
+    /// The projections whose tables it builds and keeps up to date.
+    public let projections: [any Projection]
     let catalogStore: CatalogStore
+    /// The private server to give up at the end; nil for any other database.
+    var privateServer: PrivateServer?
 
     /// A ledger over an open log.
-    public init(log: EventLog, verifier: AppStoreVerifier) {
+    public init(
+        log: EventLog,
+        verifier: AppStoreVerifier,
+        projections: [any Projection] = .standard
+    ) {
         self.log = log
         self.verifier = verifier
+        self.projections = projections
         catalogStore = CatalogStore(log: log)
     }
 
@@ -25,11 +34,13 @@ public struct Ledger: Sendable {
     public static func open(
         _ settings: ConnectionSettings,
         policy: VerificationPolicy = VerificationPolicy(),
+        projections: [any Projection] = .standard,
         options: EventLog.Options = EventLog.Options()
     ) async throws(EventLogError) -> Ledger {
         Ledger(
             log: try await EventLog.open(settings, options),
-            verifier: AppStoreVerifier(policy: policy)
+            verifier: AppStoreVerifier(policy: policy),
+            projections: projections
         )
     }
 

@@ -1,5 +1,4 @@
 import AppStore
-import AppStoreServerAPI
 import ArgumentParser
 import Catalog
 import CommandSupport
@@ -8,6 +7,7 @@ import EventLog
 import Postgres
 import Projector
 import Subledger
+import SubledgerAppStore
 
 extension Failure {
     /// Writes the lines of an error.

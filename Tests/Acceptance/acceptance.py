@@ -23,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build" / "acceptance"
 ENGINES = ROOT / ".build" / "engines" / "bin"
 
-# Options of every debug build, as in the Makefile: with others, everything is built again.
-SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "-debug-info-format none").split()
+# Options of every debug build, which the Makefile sets: with others, everything is built again.
+SWIFT_FLAGS = os.environ["SWIFT_FLAGS"].split()
 
 # `make test` optimises the modules of its debug build; builds with this setting do not.
 PLAIN = {"SUBLEDGER_OPTIMISED": "0"}
@@ -322,7 +322,7 @@ LINES = {
         "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
     }),
     # Databases whose search path leads to hostile functions, operators and catalogs first.
-    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|HTTPServiceTests)\.", {
+    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|SubledgerHTTPTests)\.", {
         "SUBLEDGER_TEST_SHADOWS": "1",
     }),
     "edges": lambda: tests("edges", "EdgeValueTests", {

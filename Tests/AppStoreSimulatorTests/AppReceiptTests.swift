@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `the receipt names the app and hashes the device`() throws {
-        for environment in [Environment.production, .sandbox] {
+        for environment in [StoreEnvironment.production, .sandbox] {
             let life = AppStoreSimulator(seed: 2, environment: environment).life(3)
             let moment = try #require(life.moments.first)
             let receipt = try ReadReceipt(life.appReceipt(asOf: moment))

@@ -14,7 +14,7 @@ struct RealDataTests {
 
     private func mockVerifier(
         bundleIds: Set<String> = [],
-        environments: Set<Events.Environment> = [.sandbox]
+        environments: Set<StoreEnvironment> = [.sandbox]
     ) throws -> AppStoreVerifier {
         let root = try RealData.bytes("certificates/apple-library-testCA-MOCK.der")
         return AppStoreVerifier(

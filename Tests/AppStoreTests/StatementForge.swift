@@ -51,7 +51,7 @@ struct StatementForge {
     /// A verifier for the store's app, in production, that trusts these authorities.
     func verifier(
         alsoTrusting others: [TestPKI] = [],
-        environments: Set<Events.Environment> = [.production]
+        environments: Set<StoreEnvironment> = [.production]
     ) throws -> AppStoreVerifier {
         var policy = try pki.policy(
             bundleIds: [StatementForge.store.bundleId],

@@ -80,7 +80,7 @@ struct TestPKI {
     func policy(
         bundleIds: Set<String> = [],
         appAppleId: Int64? = nil,
-        environments: Set<Events.Environment> = [.production, .sandbox]
+        environments: Set<StoreEnvironment> = [.production, .sandbox]
     ) throws -> VerificationPolicy {
         VerificationPolicy(
             roots: [try RootCertificate(der: try root.der)],

@@ -30,7 +30,7 @@ struct UnitContextTests {
     private func expect(
         _ context: EvidenceContext?,
         of groups: [Verified<[Fact]>],
-        in environment: Events.Environment
+        in environment: StoreEnvironment
     ) {
         #expect(!groups.isEmpty)
         for group in groups {

@@ -13,7 +13,7 @@ struct UnitSamples {
 
     /// A verifier that trusts this authority.
     func verifier(
-        assuming environment: Events.Environment? = nil,
+        assuming environment: StoreEnvironment? = nil,
         alsoTrusting others: [RootCertificate] = []
     ) throws -> AppStoreVerifier {
         var policy = try pki.policy()

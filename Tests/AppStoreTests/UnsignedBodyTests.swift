@@ -19,7 +19,7 @@ struct UnsignedBodyTests {
     private static func life(
         _ index: Int,
         seed: UInt64 = seed,
-        environment: Events.Environment = .production,
+        environment: StoreEnvironment = .production,
         bundleId: String = "example.subledger"
     ) -> SubscriptionLife {
         let store = SimulatedStore(

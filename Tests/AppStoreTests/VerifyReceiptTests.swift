@@ -237,9 +237,9 @@ struct VerifyReceiptTests {
         #expect(verified.notices.isEmpty)
     }
 
-    @Test(arguments: [[.production], [.production, .sandbox]] as [Set<Environment>])
+    @Test(arguments: [[.production], [.production, .sandbox]] as [Set<StoreEnvironment>])
     func `an environment is never guessed, even if the payload is vouched for`(
-        accepted: Set<Environment>
+        accepted: Set<StoreEnvironment>
     ) throws {
         let verifier = AppStoreVerifier(policy: VerificationPolicy(environments: accepted))
         let error = #expect(throws: Rejection.self) {

@@ -7,7 +7,7 @@ import Testing
 struct VouchedResponses {
     let verifier: AppStoreVerifier
 
-    init(assuming environment: Environment? = nil) {
+    init(assuming environment: StoreEnvironment? = nil) {
         verifier = AppStoreVerifier(policy: VerificationPolicy(assumedEnvironment: environment))
     }
 

@@ -90,6 +90,7 @@ private enum Question {
         changes {id}
         refunds {id}
         eligibility {id}
+        entitlements {id} --at 2026-03-03
         history {id}
         history {id} --json
         diff {id} --known 1..3

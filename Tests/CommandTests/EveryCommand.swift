@@ -46,6 +46,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         refunds {id}                                               | 4  | 0
         charges {id}                                               | 4  | 0
         eligibility {id}                                           | 4  | 0
+        entitlements {id} --at {at}                                | 0  | 0
         history {id}                                               | 4  | 0
         diff {id} --known 1..2                                     | 4  | 0
         replay {id}                                                | 4  | 0

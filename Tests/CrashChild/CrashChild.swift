@@ -71,7 +71,8 @@ struct CrashChild {
         guard parts.count == 3, let scope = Erasure.Scope(rawValue: parts[0]) else {
             throw UsageError()
         }
-        let stream = StreamID(environment: Environment(parts[1]), originalTransactionId: parts[2])
+        let environment = StoreEnvironment(parts[1])
+        let stream = StreamID(environment: environment, originalTransactionId: parts[2])
         try await untilAvailable {
             _ = try await ledger.erase(
                 [ErasureTarget(stream: stream, scope: scope)],

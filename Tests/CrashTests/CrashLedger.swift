@@ -261,7 +261,7 @@ extension CrashLedger {
             let scope = Erasure.Scope(rawValue: String(words[1]))
         {
             let stream = StreamID(
-                environment: Environment(String(words[2])),
+                environment: StoreEnvironment(String(words[2])),
                 originalTransactionId: String(words[3])
             )
             erased.insert(ErasureTarget(stream: stream, scope: scope))

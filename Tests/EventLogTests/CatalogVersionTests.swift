@@ -171,7 +171,7 @@ struct CatalogVersionTests {
         source: String = "test"
     ) async throws -> CatalogOutcome {
         try await log.addCatalog(
-            Array(body.utf8),
+            { _ in Array(body.utf8) },
             effectiveFrom: effectiveFrom,
             source: source,
             recordedAt: TestClock.noon

@@ -217,7 +217,7 @@ struct ConfirmationTests {
     func `equal ids of two environments are two streams`(variant: Variant) async throws {
         // Apple's data: trap 41, scenario 18
         try await variant.withLog { log, settings in
-            for environment in [Environment.production, .sandbox, .unrecognised("Lunar")] {
+            for environment in [StoreEnvironment.production, .sandbox, .unrecognised("Lunar")] {
                 let fact = TestFacts.transaction(environment: environment)
                 _ = try await log.append(verified(fact))
                 #expect(try await log.history(of: fact.stream).events.map(\.fact) == [fact])

@@ -216,7 +216,7 @@ extension TestFacts {
         _ id: String = "1000",
         by: String = "test",
         asOf: Int64 = 0,
-        in environment: Environment = .production
+        in environment: StoreEnvironment = .production
     ) -> Fact {
         var content = Content(format: .customerLink)
         content[.customerId] = customer.map(FieldValue.text)

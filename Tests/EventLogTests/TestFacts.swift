@@ -19,7 +19,7 @@ enum TestFacts {
         asOf: Int64 = 0,
         transactionId: String? = nil,
         revoked: Int64? = nil,
-        environment: Environment = .production
+        environment: StoreEnvironment = .production
     ) -> Fact {
         var content = Content(format: .signedTransaction)
         content[.transactionId] = .text(transactionId ?? "t\(id)-\(purchased)")

@@ -139,16 +139,16 @@ import Testing
         let decomposed = StreamID(environment: .sandbox, originalTransactionId: "e\u{301}")
         #expect(composed != decomposed)
         #expect((composed < decomposed) != (decomposed < composed))
-        #expect(Environment("\u{E9}") != Environment("e\u{301}"))
+        #expect(StoreEnvironment("\u{E9}") != StoreEnvironment("e\u{301}"))
         #expect(Set([composed, decomposed]).count == 2)
     }
 
     @Test func `Apple's words for environments are read in any letter case, others as they are`() {
-        #expect(Environment.named.count == 4)
-        for environment in Environment.named {
-            #expect(Environment.inAnyCase(environment.word.lowercased()) == environment)
-            #expect(Environment(environment.word) == environment)
+        #expect(StoreEnvironment.named.count == 4)
+        for environment in StoreEnvironment.named {
+            #expect(StoreEnvironment.inAnyCase(environment.word.lowercased()) == environment)
+            #expect(StoreEnvironment(environment.word) == environment)
         }
-        #expect(Environment.inAnyCase("Mars") == .unrecognised("Mars"))
+        #expect(StoreEnvironment.inAnyCase("Mars") == .unrecognised("Mars"))
     }
 }

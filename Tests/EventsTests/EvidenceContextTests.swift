@@ -17,8 +17,8 @@ struct EvidenceContextTests {
     @Test func `every context is restored from its text`() {
         let words = ["Odd \"word\" \\ \u{1} \n \t\r\u{8}\u{c}", "Grün", "e\u{301}", "", "\u{7f}"]
         let environments =
-            [nil, Environment.production, .sandbox, .xcode, .localTesting]
-            + words.map(Environment.init)
+            [nil, StoreEnvironment.production, .sandbox, .xcode, .localTesting]
+            + words.map(StoreEnvironment.init)
         for environment in environments {
             for trust in EvidenceContext.Trust.allCases {
                 let context = EvidenceContext(environment: environment, trust: trust)

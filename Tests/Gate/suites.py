@@ -26,7 +26,7 @@ ROOT = stage.ROOT
 LOGS = ROOT / ".build" / "tests"
 
 # Their tests wait for clocks and answers much longer than they compute, so they run together.
-WAITING = ["AppStoreServerAPITests"]
+WAITING = ["SubledgerAppStoreTests"]
 
 # One more than processors, because a test and its server wait for each other.
 AT_ONCE = int(os.environ.get("SUBLEDGER_TESTS_AT_ONCE", 0)) or (os.cpu_count() or 2) + 1
@@ -38,12 +38,12 @@ SLOWEST_MAX = 30
 LINES_MAX = 60
 
 # These start first, because they take longest.
-LONG = ["AppStoreServerAPITests", "SubledgerTests", "CommandTests", "EventLogTests",
-        "ProjectionsTests", "HTTPServiceTests", "AppStoreTests", "CrashTests"]
+LONG = ["SubledgerAppStoreTests", "SubledgerTests", "CommandTests", "EventLogTests",
+        "ProjectionsTests", "SubledgerHTTPTests", "AppStoreTests", "CrashTests"]
 
-# The longest is run in two halves, by the first letters of its suites, so that no processor waits
-# for it at the end.
-PARTS = {"CommandTests": ["[A-G]", "[H-Z]"]}
+# The longest are run in two halves, by the first letters of their suites, so that no processor waits
+# for one at the end.
+PARTS = {"CommandTests": ["[A-G]", "[H-Z]"], "SubledgerTests": ["[A-L]", "[M-Z]"]}
 
 ENDING = re.compile(r'^\S+ Test (".*"|\w+\(.*?\)) (?:with \d+ test cases? )?(passed|failed|skipped)\b')
 FAULT = re.compile(r"^✘|^↳|recorded an issue|Caught error|[Ff]atal error|error: ")
@@ -160,7 +160,8 @@ def main():
     parser.add_argument("--filter", default="", metavar="PATTERN", help="what follows TARGET.")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     options = parser.parse_args()
-    known = {path.name for path in (ROOT / "Tests").glob("*Tests")}
+    known = {path.name for folder in ("", "Example/Tests/")
+             for path in (ROOT / "Tests").glob(f"{folder}*Tests")}
     targets = options.targets or [*LONG, *sorted(known - set(LONG))]
     if unknown := set(targets) - known:
         sys.exit(f"suites.py: no test target {', '.join(sorted(unknown))}")

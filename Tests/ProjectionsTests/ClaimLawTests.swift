@@ -167,7 +167,7 @@ struct RandomClaims {
         let all = ledger.customerStreams
         var answers = all.map { describe($0.claims) }
         for name in names {
-            for environment in [Environment.production, .sandbox] {
+            for environment in [StoreEnvironment.production, .sandbox] {
                 let customer = Customer(name, in: environment, among: all)
                 answers.append(describe(customer))
                 for number in 0...8 {

@@ -23,7 +23,7 @@ enum ClaimText {
     static func stream(_ text: String) -> StreamID {
         let parts = text.split(separator: "/").map(String.init)
         return StreamID(
-            environment: parts.count == 2 ? Environment(parts[1]) : .production,
+            environment: parts.count == 2 ? StoreEnvironment(parts[1]) : .production,
             originalTransactionId: parts[0]
         )
     }
@@ -106,7 +106,7 @@ func describe(_ customer: Customer) -> [String] {
 }
 
 extension MemoryLedger {
-    func customer(_ name: String, in environment: Environment = .production) -> Customer {
+    func customer(_ name: String, in environment: StoreEnvironment = .production) -> Customer {
         Customer(
             name,
             in: environment,

@@ -12,7 +12,7 @@ import Testing
     private func ids(
         _ text: String,
         _ name: String,
-        in environment: Environment = .production
+        in environment: StoreEnvironment = .production
     ) throws -> [String] {
         let customer = try customer(text, name, in: environment)
         return customer.streams.map(\.stream.originalTransactionId)
@@ -21,7 +21,7 @@ import Testing
     private func customer(
         _ text: String,
         _ name: String,
-        in environment: Environment = .production
+        in environment: StoreEnvironment = .production
     ) throws -> Customer {
         let facts = try ClaimText.facts(text)
         let told = MemoryLedger([facts]).customer(name, in: environment)

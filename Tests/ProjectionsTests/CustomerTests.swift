@@ -11,7 +11,7 @@ import Testing
         _ text: String,
         _ name: String,
         _ lines: [String],
-        in environment: Environment = .production,
+        in environment: StoreEnvironment = .production,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Customer {
         let facts = try ClaimText.facts(text)

@@ -14,7 +14,7 @@ struct CustomerText {
             let words = line.split(separator: " ").map(String.init)
             if words.first == "stream" {
                 try #require(words.count == 2 || words.count == 3, "not a stream: \(words)")
-                let environment = words.count == 3 ? Environment(words[2]) : .production
+                let environment = words.count == 3 ? StoreEnvironment(words[2]) : .production
                 blocks.append(
                     (StreamID(environment: environment, originalTransactionId: words[1]), [])
                 )

@@ -118,7 +118,7 @@ import Testing
             difference.add(
                 StreamRows(
                     stream: StreamID(
-                        environment: Environment(environment),
+                        environment: StoreEnvironment(environment),
                         originalTransactionId: id
                     ),
                     tables: [

@@ -277,7 +277,7 @@ struct ChargesTests {
 struct ChargedFact {
     static let token = "0a5c1f5e-9d0b-4c53-8c3f-0b8a6f1d2e3c"
 
-    var environment = Environment.production
+    var environment = StoreEnvironment.production
     let kind: Kind
     let id: String
     let from: String
@@ -332,7 +332,7 @@ struct ChargedFact {
     }
 
     /// The same in another environment.
-    func elsewhere(_ environment: Environment) -> ChargedFact {
+    func elsewhere(_ environment: StoreEnvironment) -> ChargedFact {
         var fact = self
         fact.environment = environment
         return fact

@@ -49,6 +49,34 @@ struct CustomerTests {
         }
     }
 
+    @Test func `a link in one call holds from the first purchase on, once`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let stream = try #require(try await ledger.allStreams().first)
+            let subject = SubjectID(stream.originalTransactionId, in: stream.environment)
+            let now = Instant(milliseconds: Self.start)
+            func link(_ customer: String) async throws -> LinkOutcome {
+                try await ledger.link(subject, to: customer, reason: "restored", now: now)
+            }
+            guard case .appended(let positions) = try await link("anna"),
+                case .duplicate(let known, .epoch) = try await link("anna"),
+                case .held(let hold) = try await link("ben")
+            else {
+                Issue.record("a link, its repetition and that of another customer")
+                return
+            }
+            #expect(positions == [known] && hold.customer == "anna")
+            let anna = SubjectID("anna", in: stream.environment)
+            let answer = try await ledger.access(of: anna, at: now)
+            #expect(answer.subscriptions.contains { $0.because == "link" && $0.value == "anna" })
+            let error = await #expect(throws: QuestionError.self) {
+                try await ledger.link("4711", to: "anna")
+            }
+            #expect(error?.code == .unknownId)
+            await ledger.close()
+        }
+    }
+
     @Test func `a refused link gives the reason, and nothing is appended`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)

@@ -12,11 +12,11 @@ struct ElsewhereTests {
     private static let at = Instant(milliseconds: 1_768_003_200_000)  // 2026-01-10
 
     @Test func `access in production is denied, with what the sandbox has`() async throws {
-        for environment in [nil, Environment.production] {
+        for environment in [nil, StoreEnvironment.production] {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.access(of: SubjectID("1000", in: environment), at: Self.at)
             }
-            #expect(!answer.access && answer.environment == .production)
+            #expect(!answer.access && answer.environment == .production && !answer.isKnown)
             #expect(answer.until == nil && answer.products.isEmpty)
             #expect(answer.elsewhere?.environment == .sandbox)
             #expect(answer.elsewhere?.access == true)
@@ -47,7 +47,7 @@ struct ElsewhereTests {
             "No access in production: nothing was bought there, and purchases in the sandbox do not "
             + "count. Access in the sandbox on 10 January 2026: monthly was paid for from 1 January "
             + "2026 to 1 February 2026."
-        let cases: [(Environment?, Bool)] = [(nil, true), (.sandbox, false)]
+        let cases: [(StoreEnvironment?, Bool)] = [(nil, true), (.sandbox, false)]
         for (environment, isTold) in cases {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.explain(SubjectID("1000", in: environment), at: Self.at)
@@ -117,7 +117,11 @@ struct ElsewhereTests {
         for (subject, code) in cases {
             try await ChargedFact.withLedger(Self.tested) { ledger in
                 let questions: [() async throws -> Void] = [
-                    { _ = try await ledger.access(of: subject, at: Self.at) },
+                    {
+                        let answer = try await ledger.access(of: subject, at: Self.at)
+                        #expect(!answer.access && !answer.isKnown)
+                        try await ledger.checkKnown(answer, of: subject)
+                    },
                     { _ = try await ledger.explain(subject, at: Self.at) },
                     { _ = try await ledger.charges(of: subject, now: Self.at) },
                 ]

@@ -110,9 +110,9 @@ struct ExplanationSummaryTests {
         try await withLedger([purchase]) { ledger in
             let document = try await ledger.explain("1000", at: .systemClock())
             #expect(document.summary.hasSuffix("to 1 March 2998."), "\(document.summary)")
-            #expect(document.served.access.value == true)
+            #expect(document.served.access == true)
             let later = try await ledger.explain("1000", at: try #require(Instant("2999-01-01")))
-            #expect(later.served.access.value == nil && later.served.reason.value == "notAsked")
+            #expect(later.served.access == nil && later.served.reason == "notAsked")
         }
     }
 
@@ -139,19 +139,19 @@ struct ExplanationSummaryTests {
                     )
                     let document = try await ledger.explain(subject, at: try #require(Instant(at)))
                     let text = document.summary
-                    let hasAccess = try #require(document.entitled.access.value as Bool?)
+                    let hasAccess = try #require(document.entitled.access as Bool?)
                     #expect(text.hasPrefix("Access ") == hasAccess, "\(text)")
                     #expect(text.hasSuffix(".") && !text.contains("\n"), "\(text)")
                     if text.contains("knew this at the time") {
                         #expect(document.difference.kind == "none", "\(text)")
-                        #expect(document.served.access.value == hasAccess, "\(text)")
-                    } else if let served = document.served.access.value, served != hasAccess {
+                        #expect(document.served.access == hasAccess, "\(text)")
+                    } else if let served = document.served.access, served != hasAccess {
                         #expect(text.contains("learned of it only on"), "\(text)")
                     }
                     let isAsked = document.difference.kind != "notAsked"
-                    #expect((document.served.access.value != nil) == isAsked, "\(text)")
-                    #expect((document.served.reason.value == "notAsked") != isAsked, "\(text)")
-                    seen.insert(document.entitled.reason.value ?? "access")
+                    #expect((document.served.access != nil) == isAsked, "\(text)")
+                    #expect((document.served.reason == "notAsked") != isAsked, "\(text)")
+                    seen.insert(document.entitled.reason ?? "access")
                 }
             }
             #expect(seen.isSuperset(of: ["access", "expired", "refunded"]), "\(seen)")

@@ -142,7 +142,12 @@ struct NewestSignatureTests {
                 settings,
                 "UPDATE operation.newest_signature SET as_of_ms = \(edge) RETURNING lane::text"
             )
-            for report in Report.all { _ = try await ledger.report(ReportQuestion(report)) }
+            // Periods until the last year are more than a million cells.
+            let isLong = ["retention", "cancelled-in-period"]
+            for report in Report.all
+            where edge == .min || Acceptance.isRunning || !isLong.contains(report.name) {
+                _ = try await ledger.report(ReportQuestion(report))
+            }
         }
     }
 

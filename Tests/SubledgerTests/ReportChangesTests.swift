@@ -10,9 +10,16 @@ import Testing
 /// What changed in a report since an earlier state, by cause.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReportChangesTests {
-    @Test(arguments: [(seed: UInt64(311), isDivided: false), (seed: 312, isDivided: true)])
+    typealias World = (seed: UInt64, isDivided: Bool, isOpen: Bool)
+
+    // Before every commit each layout with one kind of last day, for acceptance with both.
+    private static let worlds: [World] =
+        [(311, false, false), (312, true, true)]
+        + (Acceptance.isRunning ? [(311, false, true), (312, true, false)] : [])
+
+    @Test(arguments: worlds)
     func `the parts of every cell are the difference of two reports, whatever came in between`(
-        _ world: (seed: UInt64, isDivided: Bool)
+        _ world: World
     ) async throws {
         print("seed \(world.seed)")
         try await TestServer.shared.withDatabase { settings in
@@ -41,15 +48,13 @@ struct ReportChangesTests {
                 var question = ReportQuestion(report)
                 if report.hasMoney { question.money.currency = "EUR" }
                 question.knownAt = new
-                let changes = try await ledger.reportChanges(question, since: old)
-                #expect(changes.before.asOf == changes.after.asOf, "\(report.name)")
-                cells += try await Self.check(changes, question, old, new, of: ledger)
                 // A day that is not over at first counts further later.
-                question.to = Instant("2031-12-31")
-                let open = try await ledger.reportChanges(question, since: old, listing: 3)
-                cells += try await Self.check(open, question, old, new, of: ledger)
-                causes.formUnion(open.causes.map(\.cause) + changes.causes.map(\.cause))
-                for cause in open.causes {
+                if world.isOpen { question.to = Instant("2031-12-31") }
+                let changes = try await ledger.reportChanges(question, since: old, listing: 3)
+                #expect(world.isOpen || changes.before.asOf == changes.after.asOf, "\(report.name)")
+                cells += try await Self.check(changes, question, old, new, of: ledger)
+                causes.formUnion(changes.causes.map(\.cause))
+                for cause in changes.causes {
                     let count = cause.subscriptions ?? 0
                     #expect(cause.customers.count == min(Int(count), 3), "\(cause)")
                 }
@@ -59,7 +64,7 @@ struct ReportChangesTests {
                 kinds.isSuperset(of: ["rates", "catalog", "purchase", "refund", "other-facts"]),
                 "\(kinds)"
             )
-            #expect(cells > 200, "\(cells)")
+            #expect(cells > 100, "\(cells)")
             await ledger.log.close()
         }
     }

@@ -325,7 +325,7 @@ extension ReportPictureTests {
         _ by: [Report.Dimension],
         from: String,
         to: String,
-        in environment: Environment = .production,
+        in environment: StoreEnvironment = .production,
         columns: [Report.Column]? = nil,
         _ rows: [Row]
     ) throws -> ReportDocument {

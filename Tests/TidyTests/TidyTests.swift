@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a question's command and routes are named in its file only`() throws {
         let files = try TidyTests.files(
-            in: ["Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService"]
+            in: ["Sources/Subledger", "Sources/SubledgerCommand", "Sources/SubledgerHTTP"]
         )
         let folder = "Sources/Subledger/Questions/"
         let names = files.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -106,12 +106,13 @@ import Testing
             ],
             // The modules that speak HTTP to others: the client of Apple's API, and the store that
             // stands in for it. Both are imported only by the command line.
-            "AsyncHTTPClient": ["Sources/AppStoreServerAPI/", "Sources/SimulatedStoreService/"],
-            "AppStoreServerAPI": ["Sources/SubledgerCommand/"],
+            "AsyncHTTPClient": ["Sources/SubledgerAppStore/", "Sources/SimulatedStoreService/"],
+            "SubledgerAppStore": ["Sources/SubledgerCommand/"],
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
                 "Sources/Subledger/Ledger+Opening.swift", "Sources/SubledgerCommand/",
+                "Sources/SubledgerTesting/",
             ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",
@@ -133,7 +134,7 @@ import Testing
         throws
     {
         let above = [
-            "Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService", "Projections",
+            "Sources/Subledger", "Sources/SubledgerCommand", "Sources/SubledgerHTTP", "Projections",
         ]
         for (path, text) in try TidyTests.files(in: above) {
             // The number is chosen where a ledger is made, and read back with its identity.
@@ -172,12 +173,10 @@ import Testing
         )
         let example = try String(
             contentsOf: TidyTests.root
-                .appendingPathComponent("Tests/SubledgerTests/Example/Trials.swift"),
+                .appendingPathComponent("Tests/Example/Sources/App/Trials.swift"),
             encoding: .utf8
         )
-        // Inside the module it is written without its import.
-        let code = try #require(example.range(of: "import Projections\n\n"))
-        #expect(readme.contains("```swift\n\(example[code.upperBound...])```\n"))
+        #expect(readme.contains("```swift\n\(example)```\n"))
     }
 
     @Test func `the README is short, and its commands and folders exist`() throws {

@@ -5,7 +5,7 @@ public struct StreamAnomaly: Codable, Hashable, Sendable {
     /// The subscription; of several that share an id, the first.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The kind of anomaly.
     public let kind: Kind
     /// The id that several subscriptions have; nil for an anomaly of one subscription.

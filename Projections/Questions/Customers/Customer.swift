@@ -11,7 +11,7 @@ public struct Customer: Sendable {
     /// The id that was asked for.
     public let name: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The app's own id for the customer; nil unless links lead to exactly one.
     public let customerId: String?
     /// The app account tokens that lead to this customer and to no other, in UTF-8 order; for one
@@ -44,7 +44,7 @@ public struct Customer: Sendable {
     /// transaction ids and `appTransactionId`s; if several subscriptions have one transaction id,
     /// the first by `StreamID` counts. The answer is right if the subscriptions include all that
     /// share anything with the answer's; more do no harm, and their order does not matter.
-    public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
+    public init(_ name: String, in environment: StoreEnvironment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
             .sorted { $0.stream < $1.stream }
         let sharers = BondSharers(all)

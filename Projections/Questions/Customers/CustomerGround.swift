@@ -29,7 +29,7 @@ struct GroundFinder {
     init(
         _ all: [CustomerStream],
         name: String,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         customerId: String?
     ) {
         self.all = all

@@ -3,7 +3,7 @@ public import Events
 /// The effect of a difference on access and money in one environment.
 public struct EnvironmentEffect: Sendable {
     /// The environment.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The number of its subscriptions that differ.
     public private(set) var streamsChanged = 0
     /// How long they have access on one side only.
@@ -25,7 +25,7 @@ public struct EnvironmentEffect: Sendable {
         allMoney.filter { $0.rank != allMoney.first?.rank }
     }
 
-    init(_ environment: Environment) {
+    init(_ environment: StoreEnvironment) {
         self.environment = environment
     }
 

@@ -19,7 +19,7 @@ public struct DriftReport: Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// Apple's date for the statement.
         public let asOf: Instant
         /// What it is about.

@@ -7,7 +7,7 @@ public import Events
 /// of the family's eligibility, and an offer that Apple then refuses is the worse mistake.
 public struct OfferEligibility: Sendable {
     /// The environment it covers.
-    public let environment: Environment
+    public let environment: StoreEnvironment
 
     private let purchases: [PurchaseAccess]
     private let renewals: [StreamRenewals]
@@ -17,7 +17,7 @@ public struct OfferEligibility: Sendable {
     /// other environments do not count.
     public init(
         _ timelines: [Timeline],
-        environment: Environment = .production,
+        environment: StoreEnvironment = .production,
         catalogs: CatalogHistory = .none
     ) {
         let own = timelines.filter { $0.stream.environment == environment }

@@ -7,7 +7,7 @@ public import Events
 /// environments are left out: a sandbox purchase never gives access in production.
 public struct Entitlement: Sendable {
     /// The environment it covers.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Every interval of access, past or present, by start, then by subscription; includes empty
     /// ones (revoked before they began).
     public let periods: [AccessPeriod]
@@ -23,7 +23,7 @@ public struct Entitlement: Sendable {
     /// then on.
     public init(
         _ timelines: [Timeline],
-        environment: Environment = .production,
+        environment: StoreEnvironment = .production,
         catalogs: CatalogHistory = .none,
         tenureEnds: [StreamID: Instant] = [:]
     ) {

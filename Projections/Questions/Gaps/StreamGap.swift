@@ -5,7 +5,7 @@ public struct StreamGap: Codable, Hashable, Sendable {
     /// The subscription; empty for a notification that is not about one.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// What is missing.
     public let kind: Kind
     /// The start of the gap: the end of the access, or the date of Apple's status or notification.

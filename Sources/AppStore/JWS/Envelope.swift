@@ -8,7 +8,7 @@ struct Envelope {
     let parts: [Part]
     /// The environment in a server response, unsigned: for payloads from before 2022-02-24, which
     /// name none themselves (Apple's data: environments).
-    let environmentHint: Environment?
+    let environmentHint: StoreEnvironment?
 
     /// One unit: a JWS, or two that belong together.
     enum Part {
@@ -65,7 +65,7 @@ struct Envelope {
         }
         // This value is unsigned. It may mark purchases of 2021, whose payloads name no
         // environment, as tests; it must not turn test purchases into real ones.
-        let word = Environment(body["environment"]?.text ?? "")
+        let word = StoreEnvironment(body["environment"]?.text ?? "")
         environmentHint = word == .sandbox ? word : nil
     }
 

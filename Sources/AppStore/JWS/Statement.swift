@@ -20,7 +20,7 @@ struct Statement {
     }
 
     /// The environment it names; nil if it names none.
-    var environment: Environment? {
+    var environment: StoreEnvironment? {
         get throws(Rejection) { try Claims.environment(claims) }
     }
 

@@ -5,7 +5,7 @@ struct UnitReading {
     private let intake: Intake
     private let opener: StatementOpener
     // The unsigned environment of the response.
-    private let hint: Environment?
+    private let hint: StoreEnvironment?
     private let digest: Digest
     private let knownRoot: Digest?
     private var kind: PayloadKind
@@ -19,7 +19,7 @@ struct UnitReading {
     init(
         _ kind: PayloadKind,
         _ digest: Digest,
-        hint: Environment?,
+        hint: StoreEnvironment?,
         _ intake: Intake,
         _ opener: StatementOpener
     ) {
@@ -164,8 +164,8 @@ struct UnitReading {
     }
 
     private mutating func environment(
-        _ words: Environment?...
-    ) throws(Rejection) -> Environment {
+        _ words: StoreEnvironment?...
+    ) throws(Rejection) -> StoreEnvironment {
         let word = words.lazy.compactMap { $0 }.first
         let named = try intake.environment(word, hint: hint)
         context = context ?? named.context
@@ -223,7 +223,7 @@ extension UnitReading {
 
     private func provenance(
         of statement: Statement,
-        _ environment: Environment,
+        _ environment: StoreEnvironment,
         _ bundleId: String?
     ) throws(Rejection) -> Provenance {
         guard let asOf = statement.asOf else {
@@ -239,7 +239,7 @@ extension UnitReading {
 
 /// What a signed notification states about everything nested in it.
 struct Surroundings {
-    let environment: Environment
+    let environment: StoreEnvironment
     let bundleId: String?
 
     /// Refuses a nested statement that contradicts what surrounds it

@@ -9,7 +9,7 @@ struct ReceiptReading {
     struct Proven {
         let group: Verified<[Fact]>
         let bundleId: String
-        let environment: Environment
+        let environment: StoreEnvironment
         let receiptDate: Instant
         /// What the operator should know about purchases that were left out.
         let notices: [VerifiedPayload.Notice]
@@ -76,12 +76,12 @@ struct ReceiptReading {
     private func environment(
         of receipt: AppReceipt
     ) throws(Rejection) -> Intake.NamedEnvironment {
-        let word: Environment? =
+        let word: StoreEnvironment? =
             switch receipt.receiptType {
             case "Production", "ProductionVPP": .production
             case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": .sandbox
             case nil, "": nil
-            case let type?: Environment(type)
+            case let type?: StoreEnvironment(type)
             }
         return try intake.environment(word)
     }

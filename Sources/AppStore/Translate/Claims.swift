@@ -11,9 +11,9 @@ enum Claims {
     }
 
     /// The environment; nil if the claims name none.
-    static func environment(_ claims: JSON.Value) throws(Rejection) -> Environment? {
+    static func environment(_ claims: JSON.Value) throws(Rejection) -> StoreEnvironment? {
         let word = try text(claims, "environment", byteCountMax: StreamID.idByteCountMax)
-        return word.map { Environment($0) }
+        return word.map { StoreEnvironment($0) }
     }
 
     private static func text(

@@ -88,7 +88,7 @@ extension ErasureStatement {
             let reason = body["reason"]?.text, let erasedAt = body["erasedAt"]?.integer
         else { throw ErasureStatement.malformed }
         self.init(
-            stream: StreamID(environment: Environment(environment), originalTransactionId: id),
+            stream: StreamID(environment: StoreEnvironment(environment), originalTransactionId: id),
             erasure: Erasure(
                 scope: scope,
                 events: events,

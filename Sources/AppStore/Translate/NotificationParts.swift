@@ -8,7 +8,7 @@ struct NotificationParts {
     /// The app; nil if no section names one.
     let bundleId: String?
     /// The environment; nil if no section names one.
-    let environment: Environment?
+    let environment: StoreEnvironment?
     /// The App Store's id of the app; nil if no section carries it.
     let appAppleId: Int64?
     /// The subscription that a section names itself; nil if none does, as in all documented ones.
@@ -33,7 +33,7 @@ struct NotificationParts {
     /// Collects the parts from the claims; throws if an identifying claim has the wrong type.
     init(_ claims: JSON.Value) throws(Rejection) {
         var bundleId: String?
-        var environment: Environment?
+        var environment: StoreEnvironment?
         var appAppleId: Int64?
         var originalTransactionId: String?
         let parts = NotificationParts.parts(of: claims)

@@ -2,7 +2,7 @@ import Events
 
 /// The environment, app and as-of of a statement, as established from everything around it.
 struct Provenance {
-    let environment: Environment
+    let environment: StoreEnvironment
     /// Empty if nothing names it.
     let bundleId: String
     let asOf: Instant

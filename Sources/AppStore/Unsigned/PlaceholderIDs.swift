@@ -32,7 +32,7 @@ enum PlaceholderIDs {
         ]
     }
 
-    private static func isOfXcode(_ environment: Environment) -> Bool {
+    private static func isOfXcode(_ environment: StoreEnvironment) -> Bool {
         environment == .xcode || environment == .localTesting
     }
 }

@@ -10,7 +10,7 @@ struct UnsignedBody {
     /// The app it names; nil if it names none.
     let bundleId: String?
     /// The environment it names; nil if it names none.
-    let environment: Environment?
+    let environment: StoreEnvironment?
     /// The embedded receipt, as base64; nil if there is none.
     let latestReceipt: ArraySlice<UInt8>?
     /// The transactions, each once, the richer entry first.
@@ -114,7 +114,7 @@ struct UnsignedBody {
         _ body: JSON.Value,
         _ reader: EntryReader,
         bundleId: JSON.Value? = nil,
-        environment: Environment? = nil,
+        environment: StoreEnvironment? = nil,
         latestReceipt: JSON.Value? = nil,
         pendingRenewals: JSON.Value? = nil
     ) throws(Rejection) {
@@ -148,7 +148,7 @@ extension UnsignedBody {
     ///
     /// `receiptDate` is when the embedded receipt was made, if that was proven.
     func facts(
-        environment: Environment,
+        environment: StoreEnvironment,
         receiptDate: Instant?
     ) throws(Rejection) -> [Fact] {
         guard statementCount > 0 else { return [] }
@@ -262,15 +262,16 @@ extension UnsignedBody {
     }
 
     // Receipts use ProductionVPP and ProductionSandbox, version 1 uses PROD.
-    private static func environment(_ values: JSON.Value?...) throws(Rejection) -> Environment? {
-        var named: Environment?
+    private static func environment(_ values: JSON.Value?...) throws(Rejection) -> StoreEnvironment?
+    {
+        var named: StoreEnvironment?
         for value in values {
             guard let word = value?.looseText else { continue }
-            let environment: Environment =
+            let environment: StoreEnvironment =
                 switch word.uppercased() {
                 case "PROD", "PRODUCTION", "PRODUCTIONVPP": .production
                 case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": .sandbox
-                default: Environment(word)
+                default: StoreEnvironment(word)
                 }
             // One of two contradicting values must not turn a test purchase into a real one.
             if let named, named != environment {

@@ -81,7 +81,7 @@ struct RecordedErasures {
                 Recorded(
                     position: position,
                     stream: StreamID(
-                        environment: Environment(try row.text(2)),
+                        environment: StoreEnvironment(try row.text(2)),
                         originalTransactionId: try row.text(3)
                     ),
                     erasure: Content(canonicalBytes: try row.bytea(4)).flatMap { Erasure($0) },

@@ -28,7 +28,7 @@ extension EventLog {
             for row in rows {
                 streams.insert(
                     StreamID(
-                        environment: Environment(try row.text(0)),
+                        environment: StoreEnvironment(try row.text(0)),
                         originalTransactionId: try row.text(1)
                     )
                 )

@@ -38,7 +38,7 @@ extension EventLog {
                 [.int8(Int64(min)), .int8(Int64(EventLog.sharedIdsMax))]
             )
             return try rows.map { row in
-                let environment = Environment(try row.text(0))
+                let environment = StoreEnvironment(try row.text(0))
                 let ids = try row.text(3).split(separator: "\n")
                 return SharedID(
                     id: try row.text(1),

@@ -44,7 +44,7 @@ extension EventLog {
     /// - Returns: The customers.
     /// - Throws: `databaseUnavailable`.
     public func customersToAsk(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         subscribers: Bool,
         pause: Double,
         limit: Int
@@ -92,7 +92,7 @@ extension EventLog {
     /// - Returns: The size.
     /// - Throws: `databaseUnavailable`.
     public func askableSize(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         pageTransactions: Int
     ) async throws(EventLogError) -> AskableSize {
         let sql = """
@@ -121,7 +121,7 @@ extension EventLog {
     public func notificationCount(
         from start: Instant,
         to end: Instant,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) -> Int64 {
         try await reading("count notifications") { session in
             try await session.query(

@@ -35,7 +35,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
     public func beginBackfill(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         since: Instant,
         isComplete: Bool
     ) async throws(EventLogError) -> BackfillProgress {
@@ -85,7 +85,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func reached(
         by progress: BackfillProgress,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) -> Instant {
         try await reading("read a backfill") { session in
             let rows = try await session.query(
@@ -109,7 +109,7 @@ extension EventLog {
     public func record(
         _ progress: BackfillProgress,
         reached: Instant,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) {
         try await reading("record how far a backfill came") { session in
             _ = try await session.query(
@@ -130,7 +130,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func finish(
         _ progress: BackfillProgress,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) {
         try await reading("finish a backfill") { session in
             _ = try await session.query(
@@ -150,7 +150,7 @@ extension EventLog {
 
     private static func key(
         of progress: BackfillProgress,
-        _ environment: Environment
+        _ environment: StoreEnvironment
     ) -> [PostgresValue] {
         [.text(environment.word), .bool(progress.isComplete), .int8(progress.startedAt)]
     }
@@ -166,7 +166,7 @@ extension EventLog {
     /// - Returns: The instant; nil if the log has no notification of the environment.
     /// - Throws: `databaseUnavailable`.
     public func newestNotification(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         among first: Int64 = 100_000
     ) async throws(EventLogError) -> Instant? {
         var last = try await heads().mapValues(\.offset)

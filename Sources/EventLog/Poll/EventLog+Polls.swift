@@ -132,7 +132,7 @@ extension EventLog {
     /// - Returns: The process; nil if there is none.
     /// - Throws: `databaseUnavailable`.
     public func notificationsHolder(
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) -> PollHolder? {
         let subject = StreamID(environment: environment, originalTransactionId: "")
         return try await holder(
@@ -148,7 +148,7 @@ extension EventLog {
     /// - Returns: The process; nil if there is none.
     /// - Throws: `databaseUnavailable`.
     public func subscriptionsHolder(
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) -> PollHolder? {
         try await holder(
             "environment = $1 AND original_transaction_id <> ''",

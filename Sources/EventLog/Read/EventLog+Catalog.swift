@@ -9,7 +9,8 @@ extension EventLog {
     /// in `ledger.catalog` and written by the same commit.
     ///
     /// - Parameters:
-    ///   - body: Normalised JSON in UTF-8, at most `CatalogVersion.bodyByteCountMax` bytes.
+    ///   - body: Makes its normalised JSON in UTF-8, at most `CatalogVersion.bodyByteCountMax`
+    ///     bytes, from the newest version; nil if there is none.
     ///   - effectiveFrom: The first instant at which it is in force; nil for `recordedAt`.
     ///   - source: The file it was read from; cut to `CatalogVersion.sourceByteCountMax` bytes.
     ///   - recordedAt: Our clock.
@@ -17,9 +18,9 @@ extension EventLog {
     ///     about the version that it receives.
     /// - Returns: The version that now has this content, durable.
     /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogTaken` if other imports came
-    ///   first every time, or what `statement` threw.
+    ///   first every time, or what `body` or `statement` threw.
     public func addCatalog(
-        _ body: [UInt8],
+        _ body: (CatalogVersion?) throws -> [UInt8],
         effectiveFrom: Instant?,
         source: String,
         recordedAt: Instant,
@@ -27,9 +28,10 @@ extension EventLog {
     ) async throws -> CatalogOutcome {
         var attempt = 1
         while true {
+            let newest = try await catalogs().last
             let outcome = CatalogOutcome.expected(
-                of: body,
-                after: try await catalogs().last,
+                of: try body(newest),
+                after: newest,
                 effectiveFrom: effectiveFrom,
                 source: source,
                 recordedAt: recordedAt

@@ -95,7 +95,7 @@ extension EventLog {
     /// The environments in which an id has events, in the order of listings.
     public func environments(
         of originalTransactionId: String
-    ) async throws(EventLogError) -> [Environment] {
+    ) async throws(EventLogError) -> [StoreEnvironment] {
         try await streams(with: [.originalTransactionId(originalTransactionId)])
             .map(\.environment)
     }
@@ -121,7 +121,7 @@ extension EventLog {
             return try rows.map { row in
                 StreamSummary(
                     originalTransactionId: try row.text(2),
-                    environment: Environment(try row.text(1)),
+                    environment: StoreEnvironment(try row.text(1)),
                     lane: Int(try row.int4(0)),
                     events: try row.int8(3),
                     productIds: try row.text(4).split(separator: "\n").map(String.init),

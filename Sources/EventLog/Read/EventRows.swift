@@ -135,7 +135,7 @@ extension PostgresFields where Self: ~Copyable {
     /// The subscription in two columns: its environment, then its id.
     func stream(_ column: Int) throws(PostgresError) -> StreamID {
         StreamID(
-            environment: Environment(try text(column)),
+            environment: StoreEnvironment(try text(column)),
             originalTransactionId: try text(column + 1)
         )
     }

@@ -5,7 +5,7 @@ public struct StreamSummary: Codable, Hashable, Sendable {
     /// Its id.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Its lane.
     public let lane: Int
     /// Number of its events.

@@ -71,7 +71,7 @@ struct SpooledPart {
     ) throws -> StreamHistory {
         let first = record(stream.first)
         let id = StreamID(
-            environment: Environment(String(decoding: first.environment, as: UTF8.self)),
+            environment: StoreEnvironment(String(decoding: first.environment, as: UTF8.self)),
             originalTransactionId: String(decoding: first.originalTransactionId, as: UTF8.self)
         )
         var history = StreamHistory(stream: id, events: [], confirmations: [])

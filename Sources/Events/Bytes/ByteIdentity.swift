@@ -33,9 +33,9 @@ extension FieldValue {
     }
 }
 
-extension Environment {
+extension StoreEnvironment {
     /// Equal when their words have the same UTF-8.
-    public static func == (left: Environment, right: Environment) -> Bool {
+    public static func == (left: StoreEnvironment, right: StoreEnvironment) -> Bool {
         switch (left, right) {
         case (.production, .production), (.sandbox, .sandbox): true
         case (.production, .sandbox), (.sandbox, .production): false

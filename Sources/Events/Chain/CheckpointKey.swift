@@ -39,6 +39,11 @@ public struct CheckpointPublicKey: Hashable, Sendable {
         }
     }
 
+    /// Its two coordinates, of 32 bytes each: the end of its only form in DER.
+    package var coordinates: (x: [UInt8], y: [UInt8]) {
+        (Array(der.suffix(64).prefix(32)), Array(der.suffix(32)))
+    }
+
     /// Whether this key made the signature of these bytes.
     func verifies(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
         do {
@@ -78,6 +83,15 @@ public struct CheckpointPrivateKey: Sendable {
     func sign(_ bytes: [UInt8]) -> [UInt8] {
         do {
             return Array(try key.signature(for: bytes).derRepresentation)
+        } catch {
+            preconditionFailure("a P-256 key signs everything: \(error)")
+        }
+    }
+
+    /// The same as two numbers of 32 bytes, the form of a JWS (RFC 7518 §3.4).
+    package func signJWS(_ bytes: [UInt8]) -> [UInt8] {
+        do {
+            return Array(try key.signature(for: bytes).rawRepresentation)
         } catch {
             preconditionFailure("a P-256 key signs everything: \(error)")
         }

@@ -24,7 +24,7 @@ public enum Kind: String, CaseIterable, Sendable {
 /// The same id in two environments names two streams.
 public struct StreamID: Hashable, Sendable {
     /// Where the purchase was made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Apple's id, as text.
     ///
     /// Empty for statements that concern no transaction (a TEST notification). At most
@@ -37,18 +37,18 @@ public struct StreamID: Hashable, Sendable {
     /// The stream of the product catalog's versions: it has no environment and is not a
     /// subscription.
     public static let catalog = StreamID(
-        environment: Environment(""),
+        environment: StoreEnvironment(""),
         originalTransactionId: "catalog"
     )
 
     /// The stream of a row that was read from JSON, where the document names it.
     package static let ofDocument = StreamID(
-        environment: Environment(""),
+        environment: StoreEnvironment(""),
         originalTransactionId: ""
     )
 
     /// The stream of that id in that environment.
-    public init(environment: Environment, originalTransactionId: String) {
+    public init(environment: StoreEnvironment, originalTransactionId: String) {
         self.environment = environment
         self.originalTransactionId = originalTransactionId
     }

@@ -30,7 +30,7 @@ public struct RefusalDifference: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// The refusal of the live table; nil if it refuses nothing.
         public let live: Refusal?
         /// The refusal of the new table; nil if it refuses nothing.
@@ -74,7 +74,7 @@ extension RefusalDifference {
             return Changed(
                 projection: try row.text(0),
                 originalTransactionId: try row.text(3),
-                environment: Environment(try row.text(2)),
+                environment: StoreEnvironment(try row.text(2)),
                 live: try refusal(row, 4, lane: lane),
                 rebuilt: try refusal(row, 6, lane: lane)
             )

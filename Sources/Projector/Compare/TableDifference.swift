@@ -182,7 +182,7 @@ private struct DifferenceReading: Sendable {
         let environment = try row.text(DifferenceQuery.Column.environment)
         let id = try row.text(DifferenceQuery.Column.originalTransactionId)
         let stream = StreamID(
-            environment: Environment(environment),
+            environment: StoreEnvironment(environment),
             originalTransactionId: id
         )
         guard nextLane != lane || rows?.stream != stream else { return }

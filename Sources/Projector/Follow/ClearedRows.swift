@@ -43,7 +43,7 @@ struct ClearedRows {
         let columnCount = projection.columns.count
         for row in deleted {
             let stream = StreamID(
-                environment: Environment(try row.text(0)),
+                environment: StoreEnvironment(try row.text(0)),
                 originalTransactionId: try row.text(1)
             )
             var values: [ColumnValue] = []

@@ -160,11 +160,3 @@ public struct AskedTime: Hashable, Sendable {
         return Instant(milliseconds: Instant(date).milliseconds + rest)
     }
 }
-
-extension Instant {
-    fileprivate var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-
-    fileprivate init(_ date: Date) {
-        self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
-    }
-}

@@ -8,7 +8,7 @@ struct ChargesSummary {
     let totals: [ChargesDocument.Total]
     let known: Known
     /// The environment that was asked about.
-    let asked: Environment
+    let asked: StoreEnvironment
     let instant: Instant?
     // The periods that another purchase replaced before they began, by subscription.
     private let overtaken: [(id: String, period: ActivePeriod)]
@@ -17,7 +17,7 @@ struct ChargesSummary {
         charges: [ChargesDocument.Charge],
         totals: [ChargesDocument.Total],
         known: Known,
-        asked: Environment,
+        asked: StoreEnvironment,
         instant: Instant?
     ) {
         (self.charges, self.totals, self.known) = (charges, totals, known)
@@ -37,7 +37,7 @@ struct ChargesSummary {
         guard known.environment != .production else { return [] }
         let words = known.environment.placeWords
         return (asked == known.environment ? [] : ["No charge in production is known."]) + [
-            Environment.named.contains(known.environment)
+            StoreEnvironment.named.contains(known.environment)
                 ? "These are test purchases in \(words): no money was charged, and the amounts are "
                     + "list prices."
                 : "These are purchases in \(words)."

@@ -8,7 +8,7 @@ public struct ContentDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let at: Instant
     /// The uninterrupted times in which the customer was subscribed.

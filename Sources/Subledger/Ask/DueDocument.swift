@@ -7,7 +7,7 @@ public struct DueDocument: Codable, Hashable, Sendable {
     /// Its id.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// `ends_soon`, `failed` or `overdue`; `unreadable` if one of its events cannot be read.
     public let reason: String
     /// The end of the last known access, including its grace period; nil if nothing is certain.
@@ -36,7 +36,7 @@ extension Ledger {
     public func forEachDue(
         at instant: Instant,
         withinMilliseconds milliseconds: Int64,
-        in environment: Environment? = nil,
+        in environment: StoreEnvironment? = nil,
         knownAt: KnownAt = .latest,
         _ take: @escaping @Sendable (DueDocument) throws -> Void
     ) async throws -> UnreadableStreams {

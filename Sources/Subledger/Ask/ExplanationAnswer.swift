@@ -259,7 +259,7 @@ extension Ledger {
     // The subscriptions of a customer at one instant, as known at another.
     private func streams(
         of subject: SubjectID,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         at instant: Instant,
         _ knowledge: Instant
     ) async throws -> Set<StreamID> {

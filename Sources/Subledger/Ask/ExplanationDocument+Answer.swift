@@ -13,9 +13,9 @@ extension ExplanationDocument {
         originalTransactionIds = asked.histories.map(\.stream.originalTransactionId)
         subscriptions = asked.grounds.subscriptions
         linksNotInForce = asked.grounds.linksNotInForce
-        entitlement = OrNull(answer.product)
+        entitlement = answer.product
         at = explanation.at
-        askedKnownAt = OrNull(answer.askedKnownAt == .latest ? nil : answer.askedText)
+        askedKnownAt = answer.askedKnownAt == .latest ? nil : answer.askedText
         let unknown: Answer.Unknown? = answer.isErased ? .erased : nil
         entitled = Answer(explanation.entitled, answer.now, unknown: unknown)
         served = Answer(
@@ -30,7 +30,7 @@ extension ExplanationDocument {
             Change(without: $0, access: !explanation.entitled.hasAccess)
         }
         policy = PolicyDocument(explanation.policy)
-        catalogVersion = OrNull(answer.catalogVersion)
+        catalogVersion = answer.catalogVersion
         projection = .activePeriods
         erasures = asked.erasures
         sandboxRule = answer.sandboxRule
@@ -59,11 +59,11 @@ extension ExplanationDocument.Answer {
     }
 
     fileprivate init(_ answer: AccessAnswer, _ marks: KnowledgeMarks, unknown: Unknown?) {
-        access = OrNull(unknown == nil ? answer.hasAccess : nil)
-        reason = OrNull(unknown?.rawValue ?? answer.reason?.rawValue)
+        access = unknown == nil ? answer.hasAccess : nil
+        reason = unknown?.rawValue ?? answer.reason?.rawValue
         knownAt = ExplanationDocument.Knowledge(position: marks.value, time: marks.time)
-        period = OrNull(answer.period.map { ExplanationDocument.Period($0) })
-        oneTimePurchase = OrNull(answer.oneTimePurchase.map { OneTimePurchaseDocument($0) })
+        period = answer.period.map { ExplanationDocument.Period($0) }
+        oneTimePurchase = answer.oneTimePurchase.map { OneTimePurchaseDocument($0) }
     }
 }
 
@@ -110,14 +110,14 @@ extension ExplanationDocument.Cause {
         position = event.position
         originalTransactionId = event.stream.originalTransactionId
         role = event.role.rawValue
-        type = OrNull(event.notificationType)
-        subtype = OrNull(event.subtype)
+        type = event.notificationType
+        subtype = event.subtype
         occurredAt = event.occurredAt
         signedAt = event.signedAt
         signedAtIsLowerBound = answer.isUndated(event)
         recordedAt = event.recordedAt
         lagSeconds = event.lagSeconds
-        source = OrNull(answer.evidence[event.position]?.source)
+        source = answer.evidence[event.position]?.source
     }
 }
 

@@ -11,17 +11,17 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The subscriptions that the answer is based on.
     public let originalTransactionIds: [String]
     /// Why each of them counts; empty if one subscription was asked for alone.
     public let subscriptions: [SubscriptionGround]
     /// The product whose access was asked for; nil for any.
-    public let entitlement: OrNull<String>
+    public let entitlement: String?
     /// The instant asked about.
     public let at: Instant
     /// How much of the log was requested; nil for all.
-    public let askedKnownAt: OrNull<String>
+    public let askedKnownAt: String?
     /// The answer for the instant, with everything that is known.
     public let entitled: Answer
     /// The answer for the instant, as known at that instant; without a value of `access` if the
@@ -38,7 +38,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// What counted as access, in the form that `rebuild --with` accepts.
     public let policy: PolicyDocument
     /// The version of the catalog in force at the instant; nil if there is none.
-    public let catalogVersion: OrNull<Int>
+    public let catalogVersion: Int?
     /// The projection whose rows produce the answer.
     public let projection: ProjectionVersion
     /// Links to the customer that were not in force at the instant; the subscriptions they name do
@@ -59,17 +59,17 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     public struct Answer: Codable, Hashable, Sendable {
         /// Whether there is access; null in `served` if the ledger cannot have been asked then
         /// (`difference.kind` is `notAsked`), and in both answers if everything known was erased.
-        public let access: OrNull<Bool>
+        public let access: Bool?
         /// Why there is none: `notKnownYet`, `neverBought`, `notYetBought`, `expired`, `refunded`,
         /// `revoked`, `upgraded` or `notJudged`; `erased` or `notAsked` if `access` is null; null
         /// if there is access.
-        public let reason: OrNull<String>
+        public let reason: String?
         /// What the answer was made from.
         public let knownAt: Knowledge
         /// The period that decides; nil if none does.
-        public let period: OrNull<Period>
+        public let period: Period?
         /// The one-time purchase that decides; nil if none does.
-        public let oneTimePurchase: OrNull<OneTimePurchaseDocument>
+        public let oneTimePurchase: OneTimePurchaseDocument?
     }
 
     /// How much of the log an answer was made from.
@@ -149,9 +149,9 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// What it did: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended`, `corrected`.
         public let role: String
         /// Apple's `notificationType`; nil if no notification brought the event.
-        public let type: OrNull<String>
+        public let type: String?
         /// Apple's `subtype`.
-        public let subtype: OrNull<String>
+        public let subtype: String?
         /// When it took effect.
         public let occurredAt: Instant
         /// Apple's date for the statement.
@@ -163,7 +163,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// Seconds from Apple's date until the log recorded it.
         public let lagSeconds: Int64
         /// The channel it came by.
-        public let source: OrNull<String>
+        public let source: String?
     }
 
     /// What the answer would be without one event.
@@ -190,5 +190,64 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let verifiedTo: PropertyValue
         /// The newest commit of each lane used.
         public let heads: [VerificationReport.Head]
+    }
+}
+
+extension ExplanationDocument {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(schema, forKey: .schema)
+        try container.encode(summary, forKey: .summary)
+        try container.encode(customer, forKey: .customer)
+        try container.encode(environment, forKey: .environment)
+        try container.encode(originalTransactionIds, forKey: .originalTransactionIds)
+        try container.encode(subscriptions, forKey: .subscriptions)
+        try container.encode(entitlement, forKey: .entitlement)
+        try container.encode(at, forKey: .at)
+        try container.encode(askedKnownAt, forKey: .askedKnownAt)
+        try container.encode(entitled, forKey: .entitled)
+        try container.encode(served, forKey: .served)
+        try container.encode(difference, forKey: .difference)
+        try container.encode(refundsAfterEnd, forKey: .refundsAfterEnd)
+        try container.encode(because, forKey: .because)
+        try container.encode(changesIf, forKey: .changesIf)
+        try container.encode(policy, forKey: .policy)
+        try container.encode(catalogVersion, forKey: .catalogVersion)
+        try container.encode(projection, forKey: .projection)
+        try container.encode(linksNotInForce, forKey: .linksNotInForce)
+        try container.encode(erasures, forKey: .erasures)
+        try container.encodeIfPresent(sandboxRule, forKey: .sandboxRule)
+        try container.encode(proof, forKey: .proof)
+    }
+}
+
+extension ExplanationDocument.Answer {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(access, forKey: .access)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(knownAt, forKey: .knownAt)
+        try container.encode(period, forKey: .period)
+        try container.encode(oneTimePurchase, forKey: .oneTimePurchase)
+    }
+}
+
+extension ExplanationDocument.Cause {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(position, forKey: .position)
+        try container.encode(originalTransactionId, forKey: .originalTransactionId)
+        try container.encode(role, forKey: .role)
+        try container.encode(type, forKey: .type)
+        try container.encode(subtype, forKey: .subtype)
+        try container.encode(occurredAt, forKey: .occurredAt)
+        try container.encode(signedAt, forKey: .signedAt)
+        try container.encode(signedAtIsLowerBound, forKey: .signedAtIsLowerBound)
+        try container.encode(recordedAt, forKey: .recordedAt)
+        try container.encode(lagSeconds, forKey: .lagSeconds)
+        try container.encode(source, forKey: .source)
     }
 }

@@ -11,6 +11,7 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     ///   - orNew: Whether a customer of whom nothing is known, at least in production, counts as one
     ///     without purchases.
+    ///   - orUnknown: Whether one of whom nothing is known, for whatever reason, counts as that.
     /// - Returns: The folds.
     /// - Throws: `QuestionError` if nothing was known, everything known was erased, or `knownAt`
     ///   names a position that does not exist; `EventLogError`; `CatalogError`.
@@ -18,7 +19,8 @@ extension Ledger {
         of subject: SubjectID,
         at instant: Instant,
         knownAt: KnownAt,
-        orNew: Bool = false
+        orNew: Bool = false,
+        orUnknown: Bool = false
     ) async throws -> Known {
         let environment = subject.environment ?? .production
         try await check(knownAt)
@@ -28,7 +30,7 @@ extension Ledger {
             at: instant,
             knownAt: knownAt
         )
-        if meant.everStreams.isEmpty {
+        if meant.everStreams.isEmpty, !orUnknown {
             let nothing = try await nothingKnown(of: subject, in: environment, knownAt)
             let isNew =
                 nothing.code == .unknownId
@@ -36,10 +38,12 @@ extension Ledger {
             guard orNew, isNew else { throw nothing }
         }
         let erasures = try await erasures(of: meant, knownAt: knownAt)
-        if let erased = meant.erased(by: erasures, of: subject) { throw erased }
+        let erased = meant.erased(by: erasures, of: subject)
+        if let erased, !orUnknown { throw erased }
         return Known(
             id: subject.id,
             environment: environment,
+            isKnown: !meant.everStreams.isEmpty && erased == nil,
             erasures: erasures,
             grounds: meant.grounds,
             timelines: meant.streams.map(\.timeline),
@@ -47,6 +51,19 @@ extension Ledger {
             catalogs: try await catalogs(knownAt: knownAt),
             meant: meant
         )
+    }
+
+    /// Refuses an answer about a customer of whom nothing is known, where an exit code or a status
+    /// reports that.
+    ///
+    /// - Throws: `QuestionError` with the reason why nothing is known.
+    package func checkKnown(
+        _ answer: AccessDocument,
+        of subject: SubjectID,
+        knownAt: KnownAt = .latest
+    ) async throws {
+        guard !answer.isKnown, answer.elsewhere == nil else { return }
+        _ = try await known(of: subject, at: answer.at, knownAt: knownAt)
     }
 
     /// What was known of a customer or a subscription, with when each part became known: for
@@ -156,7 +173,7 @@ extension Ledger {
     /// it then.
     func subscriptions(
         of subject: SubjectID,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> MeantSubscriptions {
@@ -210,7 +227,7 @@ extension Ledger {
 
     private func nothingKnown(
         of subject: SubjectID,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         _ knownAt: KnownAt
     ) async throws -> QuestionError {
         let found = try await environments(ofCustomer: subject.id)

@@ -10,7 +10,9 @@ package struct Known: Sendable {
     /// The id that was asked for.
     package let id: String
     /// Where the purchases were made.
-    package let environment: Environment
+    package let environment: StoreEnvironment
+    /// Whether anything is known of the subject in the environment.
+    package var isKnown = true
     /// What was erased of the subscriptions; for one subscription, at any time.
     package let erasures: [ErasureMark]
     /// Why each subscription counts.
@@ -55,6 +57,11 @@ extension Known {
         meant.map { $0.customer.tenures(at: $0.instant) } ?? [:]
     }
 
+    /// When subscriptions stop being the customer's.
+    var tenureEnds: [StreamID: Instant] {
+        meant.map { $0.customer.tenureEnds(after: $0.instant) } ?? [:]
+    }
+
     /// Why those of `everTimelines` count.
     package var everGrounds: AnswerGrounds { meant?.everGrounds ?? .none }
 
@@ -64,7 +71,7 @@ extension Known {
             timelines,
             environment: environment,
             catalogs: catalogs,
-            tenureEnds: meant.map { $0.customer.tenureEnds(after: $0.instant) } ?? [:]
+            tenureEnds: tenureEnds
         )
     }
 

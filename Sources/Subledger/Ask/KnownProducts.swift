@@ -22,7 +22,7 @@ struct KnownProducts {
     }
 
     /// Those in every version of the catalog, and everything ever bought with these subscriptions.
-    init(_ timelines: [Timeline], _ environment: Environment, _ catalogs: CatalogHistory) {
+    init(_ timelines: [Timeline], _ environment: StoreEnvironment, _ catalogs: CatalogHistory) {
         let bought = Entitlement(timelines, environment: environment, catalogs: catalogs)
         let subscriptions = catalogs.versions.flatMap(\.subscriptions)
         let sold =

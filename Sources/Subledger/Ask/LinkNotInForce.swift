@@ -6,7 +6,7 @@ public struct LinkNotInForce: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The app's own id for the customer.
     public let customer: String
     /// The instant that was asked about.

@@ -60,7 +60,7 @@ public struct QuestionZone: Hashable, Sendable {
     /// What a clock in this zone shows at an instant, stored as if it were UTC.
     func wallClock(of instant: Instant) -> Instant {
         guard !isUTC else { return instant }
-        let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
+        let date = instant.date
         let offset = Int64(zone.secondsFromGMT(for: date)) * 1000
         return Instant(milliseconds: instant.milliseconds &+ offset)
     }

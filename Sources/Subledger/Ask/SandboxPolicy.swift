@@ -106,40 +106,14 @@ extension Ledger {
         of subject: SubjectID,
         counting policy: SandboxPolicy
     ) async throws -> AccessDocument {
-        guard (subject.environment ?? .production) == .production,
+        let production = try await answer(question, of: subject)
+        guard !production.access, (subject.environment ?? .production) == .production,
             let rule = policy.rule(for: subject.id, at: question.instant)
-        else { return try await answer(question, of: subject) }
-        let production: Result<AccessDocument, QuestionError>
-        do {
-            production = .success(try await answer(question, of: subject))
-        } catch let error as QuestionError where error.code.meansNoPurchase {
-            production = .failure(error)
-        }
-        if case .success(let answer) = production, answer.access { return answer }
-        return try await sandboxAnswer(question, of: subject, by: rule) ?? production.get()
-    }
-
-    // The answer of the sandbox; nil if it gives no access.
-    private func sandboxAnswer(
-        _ question: AccessInput,
-        of subject: SubjectID,
-        by rule: SandboxRule
-    ) async throws -> AccessDocument? {
+        else { return production }
         var tested = subject
         tested.environment = .sandbox
-        do {
-            var answer = try await answer(question, of: tested)
-            answer.sandboxRule = rule
-            return answer.access ? answer : nil
-        } catch let error as QuestionError where error.code.meansNoPurchase {
-            return nil
-        }
-    }
-}
-
-extension QuestionError.Code {
-    /// Whether the customer has bought nothing in the environment, as far as is known.
-    fileprivate var meansNoPurchase: Bool {
-        self == .otherEnvironment || self == .nothingKnownThen || self == .erased
+        var answer = try await answer(question, of: tested)
+        answer.sandboxRule = rule
+        return answer.access ? answer : production
     }
 }

@@ -11,13 +11,13 @@ public struct SubjectID: Hashable, Sendable {
     ///
     /// Environments are never mixed. Questions about access and offers treat nil as production, so
     /// no purchase made elsewhere counts by accident.
-    public var environment: Environment?
+    public var environment: StoreEnvironment?
     /// Whether only the subscription with the id is meant, and not all subscriptions of its
     /// customer.
     public var isAlone: Bool
 
     /// The subject with this id.
-    public init(_ id: String, in environment: Environment? = nil, alone: Bool = false) {
+    public init(_ id: String, in environment: StoreEnvironment? = nil, alone: Bool = false) {
         self.id = id
         self.environment = environment
         isAlone = alone
@@ -31,7 +31,7 @@ extension SubjectID: ExpressibleByStringLiteral {
 
 extension Ledger {
     /// The environment that a question about a subject is about.
-    func environment(of subject: SubjectID) async throws -> Environment {
+    func environment(of subject: SubjectID) async throws -> StoreEnvironment {
         let own = try await log.environments(of: subject.id)
         guard own.isEmpty else { return try subject.environment(among: own) }
         let known = try await environments(ofCustomer: subject.id)
@@ -99,7 +99,7 @@ extension Ledger {
     /// them, whoever has them.
     func streams(
         named id: String,
-        in environment: Environment
+        in environment: StoreEnvironment
     ) async throws(EventLogError) -> Set<StreamID> {
         // Its own id decides the lane; the others may lead to every lane.
         let own = StreamID(environment: environment, originalTransactionId: id)
@@ -146,7 +146,7 @@ extension SubjectID {
     /// Which of the subscriptions found by `ownKeys` the id means.
     static func named(
         _ id: String,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         among found: [StreamID]
     ) -> Set<StreamID> {
         let own = StreamID(environment: environment, originalTransactionId: id)
@@ -155,7 +155,7 @@ extension SubjectID {
     }
 
     /// The one environment in which the id is known.
-    func environment(among found: [Environment]) throws(QuestionError) -> Environment {
+    func environment(among found: [StoreEnvironment]) throws(QuestionError) -> StoreEnvironment {
         let matching = environment.map { wanted in found.filter { $0 == wanted } } ?? found
         let known = found.map(\.word).joined(separator: ", ")
         guard let first = matching.first else {

@@ -72,6 +72,8 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     public let removed: [String]
     /// Products that differ.
     public let changed: [CatalogDifference.Changed]
+    /// Entitlements that differ.
+    public let entitlements: [CatalogDifference.Field]
 
     /// The document of a difference.
     public init(_ difference: CatalogDifference, from: Int?, to: Int) {
@@ -80,6 +82,7 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
         added = difference.added
         removed = difference.removed
         changed = difference.changed
+        entitlements = difference.entitlements
     }
 }
 
@@ -119,18 +122,18 @@ public struct CatalogImportDocument: Codable, Hashable, Sendable {
     }
 
     /// The document of an import.
-    public init(_ result: CatalogStore.Import, _ content: CatalogContent, isDryRun: Bool) {
+    public init(_ result: CatalogStore.Import, isDryRun: Bool) {
         let record = result.version.record
         version = record.version
         added = result.isAdded
         dryRun = isDryRun
-        format = content.format
+        format = result.content.format
         effectiveFrom = record.effectiveFrom
         recordedAt = record.recordedAt
         digest = record.digest.hex
         subscriptions = result.version.catalog.subscriptions.count
         products = result.version.catalog.otherProducts.count
-        warnings = content.warnings.map {
+        warnings = result.content.warnings.map {
             Warning(code: $0.code.rawValue, message: $0.message)
         }
         difference = CatalogDifferenceDocument(

@@ -66,6 +66,8 @@ public struct CatalogStore: Sendable {
         public let difference: CatalogDifference
         /// The version imported before; nil for the first.
         public let previous: Version?
+        /// What was read, with what it left as it was.
+        public let content: CatalogContent
     }
 
     /// Every version, by number.
@@ -82,6 +84,8 @@ public struct CatalogStore: Sendable {
     }
 
     /// Adds the content of a file as the next version, unless the newest version already has it.
+    ///
+    /// What the file does not define, products or entitlements, stays as it is.
     ///
     /// - Parameters:
     ///   - content: What was read.
@@ -100,12 +104,16 @@ public struct CatalogStore: Sendable {
         isDryRun: Bool = false
     ) async throws -> Import {
         let known = try await log.catalogs()
-        let body = try CatalogDocument(content.version(0, effectiveFrom: recordedAt)).bytes()
+        var complete = content
+        func body(after newest: CatalogVersion?) throws -> [UInt8] {
+            complete = content.completed(by: try newest.map { try Version($0).catalog })
+            return try CatalogDocument(complete.version(0, effectiveFrom: recordedAt)).bytes()
+        }
 
         let outcome: CatalogOutcome
         if isDryRun {
             outcome = CatalogOutcome.expected(
-                of: body,
+                of: try body(after: known.last),
                 after: known.last,
                 effectiveFrom: effectiveFrom,
                 source: source,
@@ -127,12 +135,13 @@ public struct CatalogStore: Sendable {
                 ).verified(source: Ledger.operatorSource, receivedAt: recordedAt)
             }
         }
-        return try CatalogStore.summary(of: outcome, known)
+        return try CatalogStore.summary(of: outcome, known, complete)
     }
 
     private static func summary(
         of outcome: CatalogOutcome,
-        _ known: [CatalogVersion]
+        _ known: [CatalogVersion],
+        _ content: CatalogContent
     ) throws -> Import {
         let version = try Version(outcome.version)
         guard case .added = outcome else {
@@ -140,7 +149,8 @@ public struct CatalogStore: Sendable {
                 version: version,
                 isAdded: false,
                 difference: CatalogDifference(from: version.catalog, to: version.catalog),
-                previous: nil
+                previous: nil,
+                content: content
             )
         }
         // Another import may have added a version in between, which is not among those known.
@@ -149,7 +159,8 @@ public struct CatalogStore: Sendable {
             version: version,
             isAdded: true,
             difference: CatalogDifference(from: previous?.catalog, to: version.catalog),
-            previous: previous
+            previous: previous,
+            content: content
         )
     }
 }

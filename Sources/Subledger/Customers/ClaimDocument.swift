@@ -7,7 +7,7 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The customer of a link; nil for a token.
     public private(set) var customer: String?
     /// The token; nil for a link.

@@ -7,7 +7,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The app's own id for the customer; nil unless links lead to exactly one.
     public let customer: String?
     /// The app account tokens that identify this customer and no other.

@@ -10,7 +10,7 @@ internal import Projections
 struct CustomerSearch {
     private let log: EventLog
     private let name: String
-    private let environment: Environment
+    private let environment: StoreEnvironment
     private let knownAt: KnownAt
 
     private var named: Set<StreamID> = []
@@ -22,7 +22,7 @@ struct CustomerSearch {
     /// The customer with an id, and what was read to find them; a question searches once.
     static func finished(
         _ name: String,
-        in environment: Environment,
+        in environment: StoreEnvironment,
         knownAt: KnownAt,
         _ log: EventLog
     ) async throws(EventLogError) -> Finished {
@@ -51,7 +51,7 @@ struct CustomerSearch {
         let found: [CustomerStream]
     }
 
-    private init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
+    private init(log: EventLog, name: String, environment: StoreEnvironment, knownAt: KnownAt) {
         self.log = log
         self.name = name
         self.environment = environment

@@ -16,7 +16,7 @@ extension Ledger {
     /// - Throws: `tooManyStreams` above `EventLog.customerStreamsMax`, `databaseUnavailable`.
     public func customer(
         _ name: String,
-        in environment: Environment = .production,
+        in environment: StoreEnvironment = .production,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> Customer {
         try await CustomerSearch.finished(name, in: environment, knownAt: knownAt, log).customer
@@ -39,7 +39,7 @@ extension Ledger {
     /// The environments in which an id leads to any subscription, in the order of listings.
     public func environments(
         ofCustomer name: String
-    ) async throws(EventLogError) -> [Environment] {
+    ) async throws(EventLogError) -> [StoreEnvironment] {
         let streams = try await log.streams(with: [
             .originalTransactionId(name), .customer(name), .appAccountToken(name),
             .transactionId(name), .appTransactionId(name), .webOrderLineItemId(name),

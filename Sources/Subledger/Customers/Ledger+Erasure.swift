@@ -102,8 +102,8 @@ extension Ledger {
     // a UUID differently.
     private func places(
         of customer: String
-    ) async throws(EventLogError) -> [(name: String, Environment)] {
-        var places: [(name: String, Environment)] = []
+    ) async throws(EventLogError) -> [(name: String, StoreEnvironment)] {
+        var places: [(name: String, StoreEnvironment)] = []
         for name in Set(customer.spellingsOfUUID).sorted() {
             for environment in try await environments(ofCustomer: name) {
                 places.append((name, environment))

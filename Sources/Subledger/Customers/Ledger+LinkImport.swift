@@ -6,7 +6,7 @@ internal import Projections
 /// The properties shared by all lines of a list of links.
 public struct LinkImport: Sendable {
     /// Where the purchases were made; nil for the one environment in which an id is known.
-    public var environment: Environment?
+    public var environment: StoreEnvironment?
     /// The person or program that makes the statements.
     public var statedBy: String
     /// The reason; empty if none is given.
@@ -22,7 +22,7 @@ public struct LinkImport: Sendable {
 
     /// Creates an import.
     public init(
-        environment: Environment? = nil,
+        environment: StoreEnvironment? = nil,
         statedBy: String,
         reason: String = "",
         isDryRun: Bool = false

@@ -43,6 +43,66 @@ extension Ledger {
     /// The channel of statements made through this API.
     public static let operatorSource = "operator"
 
+    /// States that a subscription belongs to a customer, as `subledger customers link` does.
+    ///
+    /// Repeating a link changes nothing.
+    ///
+    /// - Parameters:
+    ///   - subscription: The subscription, by its `originalTransactionId` or another id of its own.
+    ///   - customer: The app's own name for the customer.
+    ///   - reason: The reason, kept with the statement; at most
+    ///     `CustomerLink.reasonByteCountMax` bytes.
+    ///   - author: Who makes the statement, kept with it.
+    ///   - instant: When it takes effect; nil for the first purchase if no customer had the
+    ///     subscription before, otherwise for now.
+    ///   - isTransfer: Take it from the customer who has it as of that instant.
+    ///   - now: Our clock.
+    /// - Returns: The outcome: check that it is `appended` or `duplicate`.
+    /// - Throws: `QuestionError` if the id means no subscription or several; `Rejection` for a
+    ///   statement outside its limits; `EventLogError`.
+    public func link(
+        _ subscription: SubjectID,
+        to customer: String,
+        reason: String = "",
+        by author: String = Ledger.operatorSource,
+        from instant: Instant? = nil,
+        isTransfer: Bool = false,
+        now: Instant = .systemClock()
+    ) async throws -> LinkOutcome {
+        let named = SubjectID(subscription.id, in: subscription.environment, alone: true)
+        return try await link(
+            try await stream(of: named),
+            to: customer,
+            reason: reason,
+            by: author,
+            from: instant,
+            isTransfer: isTransfer,
+            now: now
+        ).outcome
+    }
+
+    /// The same for a subscription that was found, with the statement that was made.
+    package func link(
+        _ stream: StreamID,
+        to customer: String,
+        reason: String,
+        by author: String,
+        from instant: Instant?,
+        isTransfer: Bool,
+        now: Instant
+    ) async throws -> (statement: CustomerLink, outcome: LinkOutcome) {
+        var start = instant
+        if start == nil { start = try await linkStart(of: stream, for: customer, now: now) }
+        let link = CustomerLink(
+            stream: stream,
+            customer: customer,
+            statedBy: author,
+            reason: reason,
+            statedAt: start ?? now
+        )
+        return (link, try await add(link, isTransfer: isTransfer, receivedAt: now))
+    }
+
     /// Appends the operator's statement that a subscription belongs to a customer, or to none.
     ///
     /// A link to a subscription that another customer has changes nothing unless it is a transfer;

@@ -6,7 +6,7 @@ public struct ReturnedCustomer: Codable, Hashable, Sendable {
     /// Apple's id of the subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Its first event with an app account token that came after the erasure.
     public let position: Position
     /// Apple's id of the subscription that was erased.

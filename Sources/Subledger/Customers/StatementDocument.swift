@@ -6,7 +6,7 @@ public struct StatementDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The customer.
     public let customer: String
     /// `link` or `unlink`.

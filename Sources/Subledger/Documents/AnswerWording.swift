@@ -204,7 +204,7 @@ enum GroupWords {
     }
 }
 
-extension Environment {
+extension StoreEnvironment {
     /// The environment within a sentence, after "in".
     var placeWords: String {
         switch self {

@@ -16,9 +16,9 @@ public struct IngestPlan: Codable, Hashable, Sendable {
     public let skipped: Int
     /// The earliest purchase, or the earliest statement that is not about a purchase, on Apple's
     /// clock; null without facts.
-    public let from: OrNull<Instant>
+    public let from: Instant?
     /// The latest statement, on Apple's clock; null without facts.
-    public let to: OrNull<Instant>
+    public let to: Instant?
     /// Payloads by format, including those that would be refused.
     public let forms: [Count]
     /// Facts by app; an empty string if a format names none.
@@ -70,8 +70,8 @@ public struct IngestPlan: Codable, Hashable, Sendable {
         facts = tally.facts
         streams = tally.streamHashes.count
         self.skipped = skipped
-        from = OrNull(tally.from)
-        to = OrNull(tally.to)
+        from = tally.from
+        to = tally.to
         forms = IngestPlan.counts(tally.forms)
         bundleIds = IngestPlan.counts(tally.bundleIds)
         environments = IngestPlan.counts(tally.environments)
@@ -86,6 +86,30 @@ public struct IngestPlan: Codable, Hashable, Sendable {
 
     private static func counts(_ words: [String: Int]) -> [Count] {
         words.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(Count.init)
+    }
+}
+
+extension IngestPlan {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(payloads, forKey: .payloads)
+        try container.encode(byteCount, forKey: .byteCount)
+        try container.encode(facts, forKey: .facts)
+        try container.encode(streams, forKey: .streams)
+        try container.encode(skipped, forKey: .skipped)
+        try container.encode(from, forKey: .from)
+        try container.encode(to, forKey: .to)
+        try container.encode(forms, forKey: .forms)
+        try container.encode(bundleIds, forKey: .bundleIds)
+        try container.encode(environments, forKey: .environments)
+        try container.encode(leftOut, forKey: .leftOut)
+        try container.encode(leftOutByReason, forKey: .leftOutByReason)
+        try container.encode(rejected, forKey: .rejected)
+        try container.encode(rejectedByReason, forKey: .rejectedByReason)
+        try container.encode(wasStopped, forKey: .wasStopped)
+        try container.encode(readingSeconds, forKey: .readingSeconds)
+        try container.encode(estimatedSeconds, forKey: .estimatedSeconds)
     }
 }
 

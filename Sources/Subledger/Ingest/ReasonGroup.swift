@@ -15,7 +15,20 @@ public struct ReasonGroup: Codable, Hashable, Sendable {
     public let message: String
     /// The options of `ingest` that would accept them, and when to use them; null if there are
     /// none.
-    public let advice: OrNull<String>
+    public let advice: String?
+}
+
+extension ReasonGroup {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(payloads, forKey: .payloads)
+        try container.encode(facts, forKey: .facts)
+        try container.encode(example, forKey: .example)
+        try container.encode(message, forKey: .message)
+        try container.encode(advice, forKey: .advice)
+    }
 }
 
 /// A payload's place in the input: where it was found, and its number from 1.
@@ -46,7 +59,7 @@ struct ReasonGroups: Sendable {
                     facts: entry.facts,
                     example: entry.place.path,
                     message: entry.message,
-                    advice: OrNull(entry.advice)
+                    advice: entry.advice
                 )
             }
     }

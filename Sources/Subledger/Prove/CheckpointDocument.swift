@@ -16,7 +16,7 @@ public struct CheckpointDocument: Codable, Sendable {
     /// The newest commit of each lane with commits, by lane.
     public let heads: [Checkpoint.Head]
     /// The signer; null if it is not signed.
-    public let signature: OrNull<Signature>
+    public let signature: Signature?
 
     /// A signature of the canonical bytes.
     public struct Signature: Codable, Hashable, Sendable {
@@ -42,15 +42,27 @@ public struct CheckpointDocument: Codable, Sendable {
         lanes = checkpoint.identity.lanes.value
         takenAt = checkpoint.takenAt.milliseconds
         heads = checkpoint.heads
-        signature = OrNull(
-            signed.signature.map {
-                Signature(
-                    algorithm: CheckpointDocument.algorithm,
-                    publicKey: Data($0.publicKey.der).base64EncodedString(),
-                    value: Data($0.value).base64EncodedString()
-                )
-            }
-        )
+        signature = signed.signature.map {
+            Signature(
+                algorithm: CheckpointDocument.algorithm,
+                publicKey: Data($0.publicKey.der).base64EncodedString(),
+                value: Data($0.value).base64EncodedString()
+            )
+        }
+    }
+}
+
+extension CheckpointDocument {
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(type, forKey: .type)
+        try container.encode(ledgerId, forKey: .ledgerId)
+        try container.encode(formatVersion, forKey: .formatVersion)
+        try container.encode(lanes, forKey: .lanes)
+        try container.encode(takenAt, forKey: .takenAt)
+        try container.encode(heads, forKey: .heads)
+        try container.encode(signature, forKey: .signature)
     }
 }
 
@@ -63,7 +75,7 @@ extension CheckpointDocument {
         guard type == CheckpointDocument.type, let checkpoint else {
             throw .malformed
         }
-        guard let signature = signature.value else {
+        guard let signature else {
             return SignedCheckpoint(checkpoint, signedBy: nil)
         }
         guard signature.algorithm == CheckpointDocument.algorithm,

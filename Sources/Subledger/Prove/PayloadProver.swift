@@ -16,7 +16,7 @@ final class PayloadProver: Sendable {
     private static let verifiersMax = 64
 
     private struct VerifierKey: Hashable {
-        let environments: Set<Environment>
+        let environments: Set<StoreEnvironment>
         let hasRoots: Bool
     }
 
@@ -147,7 +147,7 @@ final class PayloadProver: Sendable {
             let verifier = AppStoreVerifier(
                 policy: VerificationPolicy(
                     roots: key.hasRoots ? roots : [],
-                    environments: key.environments.union(Environment.named)
+                    environments: key.environments.union(StoreEnvironment.named)
                 )
             )
             verifiers[key] = verifier

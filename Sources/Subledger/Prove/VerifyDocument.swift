@@ -17,7 +17,7 @@ public struct VerifyDocument: Encodable, Sendable {
     /// The newest matching commit of every lane with commits.
     public let heads: [VerificationReport.Head]
     /// The first mismatch; null if everything matches.
-    public let firstMismatch: OrNull<VerificationReport.Mismatch>
+    public let firstMismatch: VerificationReport.Mismatch?
     /// The checkpoint after which the verification began; nil if it began with the first commit.
     public let since: Mark?
     /// The documents that were compared.
@@ -32,7 +32,7 @@ public struct VerifyDocument: Encodable, Sendable {
     /// Ranges of lanes that differ from what a document recorded.
     public let rewritten: [Rewritten]
     /// What was not proved; null if nothing was left out, or if something does not match.
-    public let note: OrNull<String>
+    public let note: String?
     /// The result of verifying the payloads again; nil if that was not requested.
     public let signatures: SignatureReport?
 
@@ -74,6 +74,32 @@ public struct VerifyDocument: Encodable, Sendable {
         public let heads: Int
         /// The heads that contradict the log.
         public let contradicted: [VerificationReport.Head]
+    }
+}
+
+extension VerifyDocument {
+    private enum CodingKeys: String, CodingKey {
+        case ok, events, commits, erasedEvents, heads, firstMismatch, since, checkpoints
+        case storedCheckpoints, passedOver, asItWas, rewritten, note, signatures
+    }
+
+    /// Writes the document; a member without a value that readers rely on is written as null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(ok, forKey: .ok)
+        try container.encode(events, forKey: .events)
+        try container.encode(commits, forKey: .commits)
+        try container.encode(erasedEvents, forKey: .erasedEvents)
+        try container.encode(heads, forKey: .heads)
+        try container.encode(firstMismatch, forKey: .firstMismatch)
+        try container.encodeIfPresent(since, forKey: .since)
+        try container.encode(checkpoints, forKey: .checkpoints)
+        try container.encode(storedCheckpoints, forKey: .storedCheckpoints)
+        try container.encode(passedOver, forKey: .passedOver)
+        try container.encode(asItWas, forKey: .asItWas)
+        try container.encode(rewritten, forKey: .rewritten)
+        try container.encode(note, forKey: .note)
+        try container.encodeIfPresent(signatures, forKey: .signatures)
     }
 }
 
@@ -125,7 +151,7 @@ extension VerifyDocument {
         commits = report.commits
         erasedEvents = report.erasedEvents
         heads = report.heads
-        firstMismatch = OrNull(report.firstMismatch)
+        firstMismatch = report.firstMismatch
 
         self.since = report.since.map {
             Mark(lane: nil, commit: nil, source: since ?? "", takenAt: $0.takenAt)
@@ -146,7 +172,7 @@ extension VerifyDocument {
                 )
             }
         }
-        note = OrNull(report.note)
+        note = report.note
         signatures = proof
     }
 }

@@ -42,13 +42,15 @@ package enum AccessQuestion: Question {
         _ asked: QuestionInput,
         from ledger: Ledger
     ) async throws -> AccessDocument {
-        try await ledger.access(
+        let answer = try await ledger.access(
             of: asked.subject,
             at: asked.at ?? asked.now,
             to: scope(asked.values),
             knownAt: asked.knownAt,
             sandbox: asked.sandbox
         )
+        try await ledger.checkKnown(answer, of: asked.subject, knownAt: asked.knownAt)
+        return answer
     }
 
     /// The access that is asked about.
@@ -71,9 +73,12 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let at: Instant
+    /// Whether anything is known of the customer in the environment; false for one who never bought
+    /// there, who bought only later, or of whom everything was erased.
+    public let isKnown: Bool
     /// The answer.
     public let access: Bool
     /// The end of the access, as far as it is known; nil if there is no access, or no end.
@@ -110,7 +115,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The answer of another environment.
     public struct Elsewhere: Codable, Hashable, Sendable {
         /// The environment.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// Whether there is access in it.
         public let access: Bool
         /// The end of that access, as far as it is known; nil if there is no access, or no end.
@@ -188,9 +193,10 @@ extension Ledger {
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
     ///   - sandbox: The customers for whom sandbox purchases count if production gives no access.
-    /// - Returns: The answer.
-    /// - Throws: `QuestionError` if nothing is known of the customer, or no catalog contains the
-    ///   product or the group; `PolicyError`; `EventLogError`; `CatalogError`.
+    /// - Returns: The answer; no access, and `isKnown` false, if nothing is known of the customer.
+    /// - Throws: `QuestionError` if the id is ambiguous, no catalog contains the product or the
+    ///   group, or `knownAt` names a position that does not exist; `PolicyError`; `EventLogError`;
+    ///   `CatalogError`.
     public func access(
         of subject: SubjectID,
         at instant: Instant,
@@ -211,36 +217,29 @@ extension Ledger {
     }
 
     /// The answer for one environment; for production, also if only another one knows the customer.
-    func answer(
-        _ question: AccessInput,
-        of subject: SubjectID
-    ) async throws -> AccessDocument {
-        do {
-            return try await answer(question, of: subject, orNew: false)
-        } catch let error as QuestionError where error.code == .otherEnvironment {
-            guard let other = try await elsewhere(subject) else { throw error }
-            let found = try await answer(question, of: other, orNew: false)
-            var answer = try await answer(question, of: subject, orNew: true)
-            answer.elsewhere = AccessDocument.Elsewhere(
-                environment: found.environment,
-                access: found.access,
-                until: found.until,
-                products: found.products
-            )
-            return answer
-        }
+    func answer(_ question: AccessInput, of subject: SubjectID) async throws -> AccessDocument {
+        var answer = try await answer(question, ofOne: subject)
+        guard !answer.isKnown, let other = try await elsewhere(subject) else { return answer }
+        let found = try await self.answer(question, ofOne: other)
+        guard found.isKnown else { return answer }
+        answer.elsewhere = AccessDocument.Elsewhere(
+            environment: found.environment,
+            access: found.access,
+            until: found.until,
+            products: found.products
+        )
+        return answer
     }
 
     private func answer(
         _ question: AccessInput,
-        of subject: SubjectID,
-        orNew: Bool
+        ofOne subject: SubjectID
     ) async throws -> AccessDocument {
         let known = try await known(
             of: subject,
             at: question.instant,
             knownAt: question.knownAt,
-            orNew: orNew
+            orUnknown: true
         )
         let judged = try known.under(question.policy)
         return AccessDocument(
@@ -260,6 +259,7 @@ extension AccessDocument {
         id = known.id
         environment = known.environment
         at = instant
+        isKnown = known.isKnown
         access = !active.isEmpty || !possessions.isEmpty
         until = possessions.isEmpty ? spans.first { $0.contains(instant) }?.upperBound : nil
         products = (active.map(\.period.productId) + possessions.map(\.productId)).uniqueByBytes

@@ -50,7 +50,7 @@ public struct BlameDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let at: Instant
     /// The subscriptions.

@@ -43,7 +43,7 @@ public struct ChargesDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The answer in a few sentences, ready to paste into a ticket.
     public let summary: String
     /// Every charge, in the order of its date.
@@ -134,7 +134,7 @@ extension Ledger {
 extension ChargesDocument {
     fileprivate init(
         _ known: Known,
-        askedIn asked: Environment,
+        askedIn asked: StoreEnvironment,
         until instant: Instant?,
         _ products: [String]
     ) {

@@ -72,7 +72,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The instant asked about.
     public let at: Instant
     /// Whether anything is known of the customer; if not, they count as having bought nothing.

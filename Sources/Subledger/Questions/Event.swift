@@ -9,7 +9,7 @@ public struct EventDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// What it is about.
     public let kind: String
     /// A short summary of its content.

@@ -66,7 +66,7 @@ public struct HistoryDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The events by position.
     public let events: [Line]
     /// What was erased of it.

@@ -52,7 +52,7 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Whether any event of the subscription was known by then; if not, that is why the answer is
     /// empty.
     public let isKnown: Bool

@@ -50,7 +50,7 @@ package protocol SubscriptionAnswer: Codable, Sendable {
     /// The subscription.
     var originalTransactionId: String { get }
     /// Where the purchases were made.
-    var environment: Environment { get }
+    var environment: StoreEnvironment { get }
     /// What was erased of it.
     var erasures: [ErasureMark] { get }
     /// Other subscriptions of the same customer; nil if they cannot be counted.
@@ -156,7 +156,7 @@ package struct QuestionInput: Sendable {
 package enum Questions {
     /// Those of the command line and of the service.
     package static let served: [any Question.Type] = [
-        AccessQuestion.self, ExplainQuestion.self,
+        AccessQuestion.self, EntitlementsQuestion.self, ExplainQuestion.self,
         PeriodsQuestion.self, StateQuestion.self, ChangesQuestion.self, RefundsQuestion.self,
         ChargesQuestion.self, EligibilityQuestion.self,
         HistoryQuestion.self,

@@ -61,7 +61,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Whether any event of the subscription was known by then; if not, that is why the answer is
     /// empty.
     public let isKnown: Bool
@@ -149,12 +149,15 @@ extension RefundsDocument {
         isKnown = !known.history.events.isEmpty
         oneTimePurchases = others.map(\.stream.originalTransactionId)
         refunds = cases.flatMap { $0 }
-        purchases = zip(timelines, cases).flatMap { timeline, cases in
-            TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
-                .map { Purchase($0, among: cases) }
+        let rows = timelines.map { TransactionRows($0, .none).rows }
+        purchases = zip(rows, cases).flatMap { rows, cases in
+            rows.filter { hasBegun($0.time.start) }.map { Purchase($0, among: cases) }
         }
         withoutPurchase = timelines.flatMap(Refunds.unplaced)
-        estimates = PlanChanges(known.timeline, .none).rows.compactMap { change in
+        estimates = PlanChanges(known.timeline, .none).rows.bounded(
+            by: cases[0],
+            of: rows[0]
+        ).compactMap { change in
             guard change.effective.map(hasBegun) ?? false else { return nil }
             return Estimate(change)
         }

@@ -34,7 +34,7 @@ public struct ReplayDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// One frame for each event, in the order in which the log recorded them.
     public let frames: [Frame]
     /// What was erased of it.

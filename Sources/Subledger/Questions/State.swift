@@ -55,7 +55,7 @@ public struct StateDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Its states by time.
     public let states: [RenewalState]
     /// Why there is no state, or none at the instant asked about; nil if there is one.

@@ -20,7 +20,7 @@ struct ContinuedSubscriptions: Sendable {
 
     /// Finds those of an environment in the tables of a report.
     static func find(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         _ ground: AnalyticsGround,
         _ count: LaneCount,
         _ session: PostgresSession

@@ -14,7 +14,7 @@ struct RepeatedPurchases: Sendable {
 
     /// Finds those of an environment in the tables of a report.
     static func find(
-        in environment: Environment,
+        in environment: StoreEnvironment,
         _ ground: AnalyticsGround,
         _ session: PostgresSession
     ) async throws -> RepeatedPurchases {

@@ -15,7 +15,7 @@ public struct ReportQuestion: Sendable {
     /// If the day is not over by then, it counts as far as that instant.
     public var to: Instant?
     /// Where the purchases were made.
-    public var environment = Environment.production
+    public var environment = StoreEnvironment.production
     /// How much of the log is used; nil for the content of the live tables, which needs no fold.
     public var knownAt: KnownAt?
     /// How money is converted and estimated.
@@ -44,7 +44,7 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     /// What it counts, in a few sentences.
     public let definition: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The first day, UTC, as `2026-03-03`.
     public let from: String
     /// The last day, UTC.

@@ -18,7 +18,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// The events.
         public let positions: [Position]
         /// Why the first of them cannot be read.
@@ -56,7 +56,7 @@ extension Ledger {
     func foldAll<State: Sendable>(
         into state: State,
         knownAt: KnownAt,
-        in environment: Environment? = nil,
+        in environment: StoreEnvironment? = nil,
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws -> ScanResult<State> {
         try await check(knownAt)

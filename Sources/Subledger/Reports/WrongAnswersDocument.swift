@@ -31,7 +31,7 @@ public struct WrongAnswersDocument: LogReport, Hashable {
         /// Its id.
         public let originalTransactionId: String
         /// Where the purchases were made.
-        public let environment: Environment
+        public let environment: StoreEnvironment
         /// Seconds of wrongly denied access.
         public let wronglyDeniedSeconds: Int64
         /// Seconds of wrongly granted access.

@@ -1,9 +1,9 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
 import Subledger
+import SubledgerAppStore
 
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -88,7 +88,7 @@ extension AppleChangeOptions {
         about id: String,
         _ name: String,
         sent: String,
-        _ send: (AppStoreServerClient, Events.Environment) async throws -> Void
+        _ send: (AppStoreServerClient, StoreEnvironment) async throws -> Void
     ) async throws {
         if try await poll.printsConfig() { return }
         try await poll.withClient { client, environment in
@@ -142,7 +142,7 @@ extension PollOptions {
     /// Runs a body with a client and the environment to ask: production, unless only Sandbox is
     /// named.
     func withClient<Value>(
-        _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
+        _ body: (AppStoreServerClient, StoreEnvironment) async throws -> Value
     ) async throws -> Value {
         let plan = try await PollPlan(self, ProcessEnvironment.variables)
         let credentials = try plan.apple.credentials(plan.trust.bundleId)

@@ -1,7 +1,7 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
+import SubledgerAppStore
 
 struct ConsumptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
 import Subledger
+import SubledgerAppStore
 
 /// The options of an extension: days, reason and request id.
 struct ExtensionOptions: ParsableArguments {

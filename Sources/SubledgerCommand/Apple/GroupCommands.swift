@@ -1,7 +1,7 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
+import SubledgerAppStore
 
 /// What the help of every command about groups and seats states.
 enum SandboxOnly {
@@ -15,7 +15,7 @@ extension PollOptions {
     ///
     /// - Throws: `Failure` if the sandbox is not the only environment that is named.
     func withSandbox<Value>(
-        _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
+        _ body: (AppStoreServerClient, StoreEnvironment) async throws -> Value
     ) async throws -> Value {
         try await withClient { client, environment in
             guard environment == .sandbox else {

@@ -1,7 +1,7 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
+import SubledgerAppStore
 
 struct RevokeSeatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

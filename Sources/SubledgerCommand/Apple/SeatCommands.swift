@@ -1,8 +1,8 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
 import Subledger
+import SubledgerAppStore
 
 struct SeatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +47,7 @@ extension AppleChangeOptions {
         _ command: ServerCommand,
         of id: String,
         _ name: String,
-        _ send: (AppStoreServerClient, Events.Environment) async throws -> (String, String)
+        _ send: (AppStoreServerClient, StoreEnvironment) async throws -> (String, String)
     ) async throws {
         if try await poll.printsConfig() { return }
         let outcome: (seats: SeatInfo?, sent: (claimId: String, text: String)?)

@@ -89,14 +89,16 @@ struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
     ) async throws -> Bool {
         let asked = QuestionInput(question.subject, now: clocks.now)
         let sandbox = try sandbox.chosen(now: clocks.now)
+        let subject = try await ledger.subject(question.subject, isQuiet: quiet)
         let answer = try await ledger.access(
-            of: try await ledger.subject(question.subject, isQuiet: quiet),
+            of: subject,
             at: clocks.instant,
             to: AccessQuestion.scope(values),
             knownAt: clocks.knownAt,
             under: policy,
             sandbox: sandbox
         )
+        try await ledger.checkKnown(answer, of: subject, knownAt: clocks.knownAt)
         AnswerNotes.write(answer.erasures)
         try print(answer) { AccessQuestion.text(answer, asked).forEach(Terminal.print) }
         return answer.access

@@ -34,7 +34,7 @@ struct DueCommand: AsyncParsableCommand, KnowledgeCommand {
         help: "Only this environment: Production, Sandbox, Xcode or LocalTesting.",
         transform: TrustOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions

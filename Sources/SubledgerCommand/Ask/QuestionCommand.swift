@@ -130,11 +130,12 @@ extension Question {
 }
 
 extension [any Question.Type] {
-    /// Their commands; three have options that no route has.
+    /// Their commands; four have options that no route has.
     var commands: [any ParsableCommand.Type] {
         map { question in
             switch question {
             case is AccessQuestion.Type: AccessCommand.self
+            case is EntitlementsQuestion.Type: EntitlementsCommand.self
             case is ExplainQuestion.Type: ExplainCommand.self
             case is ReplayQuestion.Type: ReplayCommand.self
             default: command(question)

@@ -31,7 +31,7 @@ struct SubjectOptions: ParsableArguments {
         ),
         transform: SubjectOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     func validate() throws {
         guard !id.isEmpty else { throw ValidationError("the id is empty") }
@@ -44,11 +44,11 @@ struct SubjectOptions: ParsableArguments {
     func subject(alone: Bool) -> SubjectID { SubjectID(id, in: environment, alone: alone) }
 
     // Apple's words in any letter case, and any other word that the ledger contains.
-    static func environment(_ word: String) throws -> Environment {
+    static func environment(_ word: String) throws -> StoreEnvironment {
         guard !word.isEmpty else {
             throw ValidationError("--environment is empty; leave it out, or name one")
         }
-        return Environment.inAnyCase(word)
+        return StoreEnvironment.inAnyCase(word)
     }
 }
 

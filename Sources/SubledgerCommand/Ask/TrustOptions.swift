@@ -96,20 +96,20 @@ struct TrustOptions: ParsableArguments {
     }
 
     // Apple's words in any letter case.
-    static func environment(_ word: String) throws -> Environment {
+    static func environment(_ word: String) throws -> StoreEnvironment {
         guard let found = knownEnvironment(word) else {
             throw ValidationError(
                 "invalid environment '\(word)'; expected "
-                    + Environment.named.map(\.word).joined(separator: ", ")
+                    + StoreEnvironment.named.map(\.word).joined(separator: ", ")
             )
         }
         return found
     }
 
     /// The environment for one of Apple's words in any letter case; nil for another word.
-    static func knownEnvironment(_ word: String) -> Environment? {
-        let found = Environment.inAnyCase(word)
-        return Environment.named.contains(found) ? found : nil
+    static func knownEnvironment(_ word: String) -> StoreEnvironment? {
+        let found = StoreEnvironment.inAnyCase(word)
+        return StoreEnvironment.named.contains(found) ? found : nil
     }
 
     private func sharedSecrets() throws -> [String] {

@@ -16,6 +16,11 @@ struct CatalogImportCommand: AsyncParsableCommand, ZonedCommand {
             (/v1/apps/ID/subscriptionGroups?include=subscriptions), or several responses in one \
             JSON array. Prints the differences from the previous version, and how each plan change \
             is now classified. A file with the content of the newest version adds nothing.
+
+            Also accepts what grants your app's entitlements, for `subledger entitlements`: \
+            {"entitlements": {"pro": {"products": ["com.example.lifetime"], "groups": ["Pro"]}}}, \
+            where a group is Apple's identifier or its reference name. Such a file leaves the \
+            products as they are, and a file of products leaves the entitlements as they are.
             """
     )
 
@@ -45,10 +50,10 @@ struct CatalogImportCommand: AsyncParsableCommand, ZonedCommand {
         let log = try await database.openLog()
         let result = try await add(content, to: log)
         await log.close()
-        for warning in content.warnings {
+        for warning in result.content.warnings {
             Terminal.write("warning  \(warning.message) [\(warning.code.rawValue)]")
         }
-        try print(CatalogImportDocument(result, content, isDryRun: dryRun), result)
+        try print(CatalogImportDocument(result, isDryRun: dryRun), result)
     }
 
     private func add(
@@ -87,6 +92,8 @@ struct CatalogImportCommand: AsyncParsableCommand, ZonedCommand {
                 + "\(record.version), effective from \(record.effectiveFrom.clock): "
                 + "\(counted(catalog.subscriptions.count, "subscription")), "
                 + "\(catalog.otherProducts.count) other products"
+                + (catalog.entitlements.isEmpty
+                    ? "" : ", \(counted(catalog.entitlements.count, "entitlement"))")
         )
         CatalogWording.print(result.difference)
         CatalogWording.print(PlanChangeMatrix(catalog))

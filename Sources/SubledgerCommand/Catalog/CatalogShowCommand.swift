@@ -60,6 +60,9 @@ struct CatalogShowCommand: AsyncParsableCommand {
         for product in version.catalog.otherProducts {
             Terminal.print(" \(product.type)  \(product.productId)")
         }
+        for (name, grants) in version.catalog.entitlements.sorted(by: { $0.key < $1.key }) {
+            Terminal.print(" Entitlement  \(name): \(grants.summary)")
+        }
         CatalogWording.print(PlanChangeMatrix(version.catalog))
     }
 }

@@ -18,6 +18,12 @@ enum CatalogWording {
                 )
             }
         }
+        for entitlement in difference.entitlements {
+            Terminal.print(
+                "~ entitlement \(entitlement.name): \(entitlement.old ?? "nothing") → "
+                    + (entitlement.new ?? "nothing")
+            )
+        }
     }
 
     /// The class of each change within a group: from the row's product to the column's.

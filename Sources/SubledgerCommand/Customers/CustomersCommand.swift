@@ -38,7 +38,7 @@ struct StatementOptions: ParsableArguments {
         help: "Production, Sandbox, Xcode …; required if the id is known in several.",
         transform: SubjectOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     @Option(help: "The reason; kept with the statement.")
     var reason = ""
@@ -115,20 +115,28 @@ struct StatementOptions: ParsableArguments {
     ) async throws -> StatementDocument {
         let stream = try await stream(in: ledger)
         let now = Instant.systemClock()
-        let start = isLink ? try await ledger.linkStart(of: stream, for: customer, now: now) : now
-        let link = CustomerLink(
-            stream: stream,
-            customer: isLink ? customer : nil,
-            statedBy: by ?? NSUserName(),
-            reason: reason,
-            statedAt: zone.instant(at, "--at", now: now) ?? start
-        )
-        let outcome = try await ledger.add(
-            link,
-            unlinking: isLink ? nil : customer,
-            isTransfer: isTransfer,
-            receivedAt: now
-        )
+        let (author, instant) = (by ?? NSUserName(), zone.instant(at, "--at", now: now))
+        let (link, outcome): (CustomerLink, LinkOutcome)
+        if isLink {
+            (link, outcome) = try await ledger.link(
+                stream,
+                to: customer,
+                reason: reason,
+                by: author,
+                from: instant,
+                isTransfer: isTransfer,
+                now: now
+            )
+        } else {
+            link = CustomerLink(
+                stream: stream,
+                customer: nil,
+                statedBy: author,
+                reason: reason,
+                statedAt: instant ?? now
+            )
+            outcome = try await ledger.add(link, unlinking: customer, receivedAt: now)
+        }
         guard let document = StatementDocument(link, customer: customer, outcome)
         else {
             throw outcome.refusal(of: link, customer)

@@ -160,7 +160,7 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
         help: "Production, Sandbox, Xcode …; required if the id occurs in several.",
         transform: SubjectOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     @OptionGroup var erasure: ErasureOptions
     @OptionGroup var database: DatabaseOptions

@@ -29,7 +29,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         help: "Production, Sandbox, Xcode …; required if an id is known in several.",
         transform: SubjectOptions.environment
     )
-    var environment: Environment?
+    var environment: StoreEnvironment?
 
     @Option(help: "The reason; kept with each statement.")
     var reason = ""

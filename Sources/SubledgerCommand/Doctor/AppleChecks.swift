@@ -1,8 +1,8 @@
-import AppStoreServerAPI
 import CommandSupport
 import EventLog
 import Events
 import Subledger
+import SubledgerAppStore
 
 /// Whether Apple can be asked, and can reach the service.
 struct AppleChecks {
@@ -129,7 +129,7 @@ struct AppleChecks {
             limits: limits
         )
         let only = asker.environments.compactMap(TrustOptions.knownEnvironment)
-        let environment = only == [.sandbox] ? Environment.sandbox : .production
+        let environment = only == [.sandbox] ? StoreEnvironment.sandbox : .production
 
         let check: DoctorCheck
         do {
@@ -147,7 +147,7 @@ struct AppleChecks {
         return check
     }
 
-    private static func check(result: String?, _ environment: Environment) -> DoctorCheck {
+    private static func check(result: String?, _ environment: StoreEnvironment) -> DoctorCheck {
         switch result {
         case "SUCCESS":
             .ok("apple", "a test notification of \(environment.word) reached the service")

@@ -1,4 +1,3 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Configuration
@@ -7,6 +6,7 @@ import EventLog
 import Foundation
 import Postgres
 import Subledger
+import SubledgerAppStore
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

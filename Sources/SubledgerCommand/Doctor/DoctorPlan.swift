@@ -1,7 +1,7 @@
-import AppStoreServerAPI
 import CommandSupport
 import Configuration
 import Foundation
+import SubledgerAppStore
 
 /// The inputs of `doctor`: the settings of `serve` and of `poll`, as those commands read them.
 struct DoctorPlan {

@@ -1,9 +1,9 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
 import Subledger
+import SubledgerAppStore
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

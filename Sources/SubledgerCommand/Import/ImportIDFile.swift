@@ -1,7 +1,7 @@
-import AppStoreServerAPI
 import CommandSupport
 import Foundation
 import Subledger
+import SubledgerAppStore
 
 /// Reads ids by which Apple finds customers: one on each line, or the columns of a CSV file that
 /// its header names; `-` is stdin.

@@ -11,8 +11,8 @@ extension IngestPlan {
             + (leftOut > 0 ? "; \(leftOut) more would be left out" : "")
             + (rejected > 0 ? "; \(counted(rejected, "payload")) would be refused" : "")
             + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
-        let span = from.value.flatMap { from in
-            to.value.map { "from \(from.clock) to \($0.clock) UTC" }
+        let span = from.flatMap { from in
+            to.map { "from \(from.clock) to \($0.clock) UTC" }
         }
         let reasons =
             IngestSummary.lines(leftOut: leftOutByReason)

@@ -124,7 +124,7 @@ struct IngestSummary {
         [
             "\(count) [\(group.reason)]", "  for example \(group.example): \(group.message)",
         ]
-            + (group.advice.value.map {
+            + (group.advice.map {
                 ["  to accept \(group.payloads == 1 ? "it" : "them"): \($0)"]
             } ?? [])
     }

@@ -1,9 +1,9 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Configuration
 import Events
 import Foundation
+import SubledgerAppStore
 
 /// The credentials and hosts for asking Apple.
 struct AppleOptions: ParsableArguments {
@@ -119,7 +119,7 @@ extension Poller.Options {
                 + "\(ProcessInfo.processInfo.processIdentifier) \(UUID().uuidString)"
         )
         pauseSeconds = pause.map { Double($0) / 1000 }
-        let asked: [Events.Environment] = [.production, .sandbox]
+        let asked: [StoreEnvironment] = [.production, .sandbox]
         let named = environments.compactMap(TrustOptions.knownEnvironment).filter(asked.contains)
         if !environments.isEmpty { self.environments = named }
     }

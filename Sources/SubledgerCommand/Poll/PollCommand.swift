@@ -1,8 +1,8 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Foundation
 import Subledger
+import SubledgerAppStore
 
 struct PollCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,10 @@
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Configuration
 import Events
 import Foundation
 import Subledger
+import SubledgerAppStore
 
 /// The options that `poll` and `backfill` share.
 struct PollOptions: ParsableArguments {

@@ -1,8 +1,8 @@
 import AppStore
-import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Subledger
+import SubledgerAppStore
 
 extension PollReport {
     /// The exit code for scripts; nil for success.

@@ -69,7 +69,7 @@ struct CloseReport: AsyncParsableCommand {
         help: "The environment: Production, Sandbox, Xcode or LocalTesting.",
         transform: TrustOptions.environment
     )
-    var environment = Environment.production
+    var environment = StoreEnvironment.production
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

@@ -1,10 +1,10 @@
-import AppStoreServerAPI
 import EventLog
 import Events
-import HTTPService
 import Logging
 import ServiceLifecycle
 import Subledger
+import SubledgerAppStore
+import SubledgerHTTP
 
 /// Asks Apple while the service runs: first for what was missed before, then in rounds.
 struct Polling: Service {
@@ -33,7 +33,7 @@ struct Polling: Service {
         /// How far a round looks ahead, in milliseconds.
         var within: Int64 = 86_400_000
         /// When something may first have been missed before the program started.
-        var missedSince: [Events.Environment: Instant] = [:]
+        var missedSince: [StoreEnvironment: Instant] = [:]
     }
 
     /// The class of a failure of the ledger, not of Apple.

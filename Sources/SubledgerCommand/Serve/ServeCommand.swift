@@ -2,10 +2,10 @@ import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
-import HTTPService
 import Logging
 import Projector
 import Subledger
+import SubledgerHTTP
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,8 +18,8 @@ struct ServeCommand: AsyncParsableCommand {
             --json prints. /openapi.json describes all routes. A notification is answered with 200 \
             only once it is durable.
 
-            All routes except notifications, /livez, /readyz and /openapi.json need a token: \
-            `subledger tokens create NAME --role ROLE`.
+            All routes except notifications, /livez, /readyz, /openapi.json and \
+            /.well-known/jwks.json need a token: `subledger tokens create NAME --role ROLE`.
 
             --poll also asks Apple, as `subledger poll` does: at the start for what was missed \
             while no service ran, then every --poll-interval; and POST /v1/customers/ID/refresh \
@@ -156,13 +156,28 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Sign entitlements with this P-256 key (PEM) for clients that accept application/jwt.",
+            discussion: """
+                Repeat it for keys that signed before: /.well-known/jwks.json lists all of them, and \
+                the first one signs.
+                """,
+            valueName: "file"
+        )
+    )
+    var signingKey: [String] = []
+
+    @Option(help: SigningKeys.lifetimeHelp)
+    var signedFor: String?
+
+    @Option(
+        help: ArgumentHelp(
             "A JSON file with settings, each named like its flag: {\"logFormat\": \"json\"}.",
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
                 \(Setting.Command.serve.names.joined(separator: ", ")). \
-                rootCertificate, bundleId, environment, trustedProxy and sandboxCustomer are lists: \
-                ["com.example"] in the file, a,b in a variable.
+                rootCertificate, bundleId, environment, trustedProxy, sandboxCustomer and signingKey \
+                are lists: ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
         )
@@ -228,6 +243,7 @@ struct ServeCommand: AsyncParsableCommand {
         var logOptions = try DatabaseOptions.logOptions()
         logOptions.appendSecondsMax = plan.appendSeconds
         let credentials = try plan.credentials()
+        let signer = try SigningKeys.signer(plan.signingKeys, seconds: plan.signedFor)
         var options = plan.server
         options.tls = try tls(of: plan, logger)
         options.socket = try ServiceManager.listeningSocket(ProcessEnvironment.variables)
@@ -252,6 +268,7 @@ struct ServeCommand: AsyncParsableCommand {
             ledger,
             limits: limits,
             sandbox: plan.sandbox,
+            signer: signer,
             refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
             trustedProxies: plan.trustedProxies,
             logger: logger

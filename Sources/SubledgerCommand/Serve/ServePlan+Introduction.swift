@@ -1,8 +1,8 @@
 import AppStore
 import EventLog
 import Events
-import HTTPService
 import Subledger
+import SubledgerHTTP
 
 extension ServePlan {
     /// What the service will do, a line each, so that a wrong setting is seen at the start.

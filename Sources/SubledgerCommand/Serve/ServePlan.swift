@@ -3,9 +3,9 @@ import CommandSupport
 import Configuration
 import EventLog
 import Events
-import HTTPService
 import Logging
 import Subledger
+import SubledgerHTTP
 
 /// The configuration of `serve`, from all its settings.
 struct ServePlan {
@@ -27,6 +27,10 @@ struct ServePlan {
     let trust: TrustOptions
     /// The customers for whom sandbox purchases count.
     let sandbox: SandboxPolicy
+    /// The files of the keys that sign entitlements; the first one signs.
+    let signingKeys: [String]
+    /// Seconds for which a signed answer is valid.
+    let signedFor: Int64
     /// The credentials and hosts for asking Apple.
     let apple: AppleAccess
     /// When Apple is asked; nil for never.
@@ -73,6 +77,11 @@ struct ServePlan {
         auditDays = try settings.number(.auditDays, "days", 0...36_500, default: 0)
         trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
+        signingKeys = try settings.texts(.signingKey, "files")
+        signedFor = try settings.duration(.signedFor, default: "3d") / 1000
+        guard signedFor >= 60 else {
+            throw Failure(Exit.configuration, "signedFor is below 1m; expected 1m or more")
+        }
         apple = try AppleAccess(&settings)
         polling = try ServePlan.polling(&settings)
         database = try settings.database(command.database)
@@ -210,6 +219,8 @@ extension ServeCommand {
         flags[.pollInterval] = pollInterval.map(ConfigContent.string)
         flags[.pollPause] = pollPause.map(ConfigContent.string)
         flags[.pollWithin] = pollWithin.map(ConfigContent.string)
+        if !signingKey.isEmpty { flags[.signingKey] = .stringArray(signingKey) }
+        flags[.signedFor] = signedFor.map(ConfigContent.string)
         flags[.auditDays] = auditDays.map(ConfigContent.int)
         flags[.logFormat] = logFormat.map(ConfigContent.string)
         flags[.logLevel] = logLevel.map(ConfigContent.string)

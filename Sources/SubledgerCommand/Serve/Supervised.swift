@@ -1,7 +1,7 @@
 import Foundation
-import HTTPService
 import Logging
 import ServiceLifecycle
+import SubledgerHTTP
 import UnixSignals
 
 /// Obeys whoever runs the service: tells systemd that it still works, and reads certificates and

@@ -5,10 +5,10 @@ import EmbeddedPostgres
 import EventLog
 import Events
 import Foundation
-import HTTPService
 import Logging
 import Postgres
 import Subledger
+import SubledgerHTTP
 
 struct UpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -91,7 +91,7 @@ struct UpCommand: AsyncParsableCommand {
         }
         let used = settings
         let result = await UpCommand.result { try await serve(used) }
-        let isUsed = try await UpCommand.isUsedByOthers(used)
+        let isUsed = try await PrivateServer.isUsedByOthers(used)
         if isUsed || wasRunning {
             let why = isUsed ? "another program uses it" : "it ran before this command"
             Terminal.write(
@@ -103,19 +103,6 @@ struct UpCommand: AsyncParsableCommand {
         try result.get()
         let next = "the next `up --demo` creates its store again"
         Terminal.write("up: stopped; " + (demo ? next : "the data stays in \(folder)"))
-    }
-
-    // Whether any session of the server is of another program.
-    private static func isUsedByOthers(_ settings: ConnectionSettings) async throws -> Bool {
-        try await PostgresSession.using(settings) { session in
-            // The name of this session, because PGAPPNAME may have set another one.
-            let others = """
-                SELECT FROM pg_catalog.pg_stat_activity
-                WHERE backend_type OPERATOR(pg_catalog.=) 'client backend' AND application_name
-                    OPERATOR(pg_catalog.<>) pg_catalog.current_setting('application_name') LIMIT 1
-                """
-            return try await !session.query(others, []).isEmpty
-        }
     }
 
     private func serve(_ settings: ConnectionSettings) async throws {

@@ -1,8 +1,8 @@
 import Events
-import HTTPService
 import Logging
 import ServiceLifecycle
 import Subledger
+import SubledgerHTTP
 
 /// Delivers the payloads of a synthetic App Store while the service of its ledger runs: the past at
 /// once, and the last months while someone looks.

@@ -4,9 +4,9 @@ import CommandSupport
 import EventLog
 import Events
 import Foundation
-import HTTPService
 import Logging
 import SimulatedStoreService
+import SubledgerHTTP
 
 /// `simulate --serve`: the behaviour of the store, and its simulated failures.
 struct ServedStoreOptions: ParsableArguments {

@@ -138,7 +138,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
         let simulator = AppStoreSimulator(
             seed: seed,
-            environment: Environment(environment),
+            environment: StoreEnvironment(environment),
             extras: chosenExtras
         )
         var writer = try SimulationWriter(folder: out, isOneFileEach: files, asLogs: asLogs)

@@ -13,7 +13,7 @@ public struct ReportChangesDocument: Codable, Hashable, Sendable {
     /// What it counts, in a few sentences.
     public let definition: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// The first day of both states, UTC, as `2026-03-03`.
     public let from: String
     /// The last day of both states, UTC.

@@ -18,7 +18,7 @@ public struct CloseDocument: Codable, Hashable, Sendable {
     /// The month, UTC, as `2026-03`.
     public let month: String
     /// Where the purchases were made.
-    public let environment: Environment
+    public let environment: StoreEnvironment
     /// Whether reports about customers, and customers behind corrections, are included.
     public let namesCustomers: Bool
     /// The bound of knowledge, as `--known-at` accepts it.
@@ -104,7 +104,7 @@ public struct CloseQuestion: Sendable {
     /// The month, UTC, as `2026-03`.
     public var month: String
     /// Where the purchases were made.
-    public var environment = Environment.production
+    public var environment = StoreEnvironment.production
     /// Whether reports about customers, and customers behind corrections, are included.
     public var namesCustomers = false
     /// Earlier closes: what changed since the newest of them is added, for each month that it
