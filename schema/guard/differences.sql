@@ -124,6 +124,7 @@ key (relname, name, definition) AS (VALUES
         'PRIMARY KEY (lane, environment, original_transaction_id, order_id)'),
     ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
+    ('operation.consumer', 'consumer_pkey', 'PRIMARY KEY (name)'),
     ('operation.currency_rate', 'currency_rate_pkey',
         'PRIMARY KEY (base_currency, currency, day, revision)'),
     ('operation.lease', 'lease_pkey', 'PRIMARY KEY (lane, folds)'),

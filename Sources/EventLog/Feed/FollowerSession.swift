@@ -101,7 +101,7 @@ extension EventLog {
                 WITH before AS (SELECT holder FROM operation.consumer WHERE name = $1)
                 INSERT INTO operation.consumer (name, cursor, holder, acknowledged_at)
                 VALUES ($1, $2, $3, now())
-                ON CONFLICT (name) DO UPDATE SET holder = excluded.holder
+                ON CONFLICT ON CONSTRAINT consumer_pkey DO UPDATE SET holder = excluded.holder
                 RETURNING cursor, coalesce((SELECT holder FROM before) = $3, false)
                 """,
                 [.text(consumer.name), .text(start.description), .text(consumer.holder)]

@@ -168,6 +168,9 @@ private struct EffectPump {
         Terminal.write("subledger: \(error); retrying")
     }
 
+    /// Effects after which they are acknowledged, so that few come again after a crash.
+    private static let acknowledgedMax = 20
+
     func run(limit: Int) async throws {
         var (output, left) = (LineOutput(), limit)
         var iterator = effects.makeAsyncIterator()
@@ -175,7 +178,8 @@ private struct EffectPump {
             left -= 1
             let line = Array(try text(effect).utf8)
             try output.add { $0 += line }
-            guard left == 0 || iterator.isAboutToRead else { continue }
+            let isDue = left == 0 || (limit - left).isMultiple(of: EffectPump.acknowledgedMax)
+            guard isDue || iterator.isAboutToRead else { continue }
             try output.flush()
             try await acknowledge(effect)
         }
