@@ -58,6 +58,7 @@ let package = Package(
         .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
         .library(name: "SubledgerHTTP", targets: ["SubledgerHTTP"]),
+        .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
@@ -136,12 +137,16 @@ let package = Package(
                 .embedInCode("Analytics/analytics-metric-definition.sql"),
                 .embedInCode("Analytics/analytics-movements.sql"),
                 .embedInCode("Analytics/analytics-periods.sql"),
+                .embedInCode("Analytics/analytics-recognised-revenue.sql"),
                 .embedInCode("Analytics/analytics-recorded-at.sql"),
                 .embedInCode("Analytics/analytics-repeated-purchases.sql"),
                 .embedInCode("Analytics/analytics-retention-at.sql"),
                 .embedInCode("Analytics/analytics-retention.sql"),
                 .embedInCode("Analytics/analytics-subscriptions.sql"),
                 .embedInCode("Analytics/analytics-transactions.sql"),
+                .embedInCode("Analytics/part-case-of-movement.sql"),
+                .embedInCode("Analytics/part-plan-changes.sql"),
+                .embedInCode("Analytics/part-recognised-revenue.sql"),
                 .embedInCode("Tables/columns.txt"),
                 .embedInCode("Tables/ActivePeriods/active-periods.sql"),
                 .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
@@ -207,6 +212,14 @@ let package = Package(
         .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", "Projections", crypto, rsa, x509, asn1],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SubledgerTesting",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "Projections", "Subledger",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -313,10 +326,19 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
-                "Events", "Postgres", "Projections", "Projector", "Subledger", "TestSupport",
+                "App", "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "SubledgerTesting",
+                "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SubledgerTestingTests",
+            dependencies: [
+                "AppStore", "Events", "Projections", "Subledger", "SubledgerTesting",
+                "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -334,8 +356,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
                 "Postgres", "Projections", "Subledger", "SubledgerCommand", "SubledgerHTTP",
-                "TestSupport", coreMetrics, httpTypes, hummingbird, hummingbirdTesting, logging,
-                nioCore, nioSSL,
+                "SubledgerTesting", "TestSupport", coreMetrics, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
         ),
@@ -343,7 +365,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "AppStoreSimulator", "CommandSupport", "EmbeddedPostgres", "EventLog", "Events",
-                "Example", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
+                "App", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
                 "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
@@ -354,9 +376,16 @@ let package = Package(
         ),
         // Not a product: what the documentation shows to those who embed the ledger.
         .executableTarget(
-            name: "Example",
-            dependencies: ["Subledger", "SubledgerHTTP", hummingbird, nioCore],
-            path: "Tests/Example"
+            name: "App",
+            dependencies: ["Subledger", "SubledgerHTTP", hummingbird],
+            path: "Tests/Example/Sources/App"
+        ),
+        .testTarget(
+            name: "AppTests",
+            dependencies: [
+                "App", "Subledger", "SubledgerTesting", hummingbird, hummingbirdTesting,
+            ],
+            path: "Tests/Example/Tests/AppTests"
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.
         .executableTarget(

@@ -235,6 +235,20 @@ public enum Schema {
             sql: text(PackageResources.v017_bounded_values_sql),
             check: text(PackageResources.check_v017_bounded_values_sql)
         ),
+        Migration(
+            version: 18,
+            name: "v018-proceeds-rate",
+            sql: text(PackageResources.v018_proceeds_rate_sql),
+            check: text(PackageResources.check_v018_proceeds_rate_sql),
+            workingTable: "operation.proceeds_rate"
+        ),
+        Migration(
+            version: 19,
+            name: "v019-consumer",
+            sql: text(PackageResources.v019_consumer_sql),
+            check: text(PackageResources.check_v019_consumer_sql),
+            workingTable: "operation.consumer"
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -1117,6 +1117,22 @@ COMMENT ON COLUMN operation.backfill.started_at IS 'When it was begun first, on 
 
 COMMENT ON COLUMN operation.backfill.finished_at IS 'When everything was asked; NULL where an interrupted one can go on.';
 
+CREATE TABLE operation.consumer (
+    name text NOT NULL COLLATE pg_catalog."C",
+    cursor text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL COLLATE pg_catalog."C",
+    acknowledged_at timestamp with time zone NOT NULL,
+    CONSTRAINT consumer_name_length CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200)))
+);
+
+COMMENT ON TABLE operation.consumer IS 'The named readers of effects: one row each. Not part of the log; a reader whose row is deleted begins again.';
+
+COMMENT ON COLUMN operation.consumer.cursor IS 'The cursor of the last effect that it acknowledged; empty at the beginning of the log.';
+
+COMMENT ON COLUMN operation.consumer.holder IS 'A random word of the process that last took the name. Only that process moves the cursor.';
+
+COMMENT ON COLUMN operation.consumer.acknowledged_at IS 'When the cursor last moved, on the server''s clock.';
+
 CREATE TABLE operation.currency_rate (
     base_currency text NOT NULL COLLATE pg_catalog."C",
     currency text NOT NULL COLLATE pg_catalog."C",
@@ -1312,6 +1328,9 @@ ALTER TABLE ONLY operation.audit
 
 ALTER TABLE ONLY operation.backfill
     ADD CONSTRAINT backfill_pkey PRIMARY KEY (environment, is_complete);
+
+ALTER TABLE ONLY operation.consumer
+    ADD CONSTRAINT consumer_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY operation.currency_rate
     ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
@@ -1559,6 +1578,9 @@ GRANT SELECT ON TABLE operation.audit TO ledger_reader;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.backfill TO ledger_writer;
 GRANT SELECT ON TABLE operation.backfill TO ledger_reader;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.consumer TO ledger_writer;
+GRANT SELECT ON TABLE operation.consumer TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;

@@ -174,6 +174,12 @@ extension AnalyticsRelation {
             ],
             time: "day"
         ),
+        AnalyticsRelation(
+            "recognised_revenue",
+            recognisedRevenue,
+            key: ["original_transaction_id", "environment", "lane", "ordinal", "recognised_month"],
+            time: "recognised_month"
+        ),
         AnalyticsRelation("retention_at", PackageResources.analytics_retention_at_sql),
         AnalyticsRelation(
             "retention",
@@ -250,6 +256,30 @@ extension AnalyticsRelation {
                 .replacing("{{comment}}", with: comment).replacing("{{corrects}}", with: corrects)
                 .replacing("{{knowledge}}", with: more).utf8
         )
+    }
+
+    /// The SQL that the view of recognised revenue and reports are made of, by its placeholders.
+    package static let sharedParts = [
+        "{{recognised_revenue}}": PackageResources.part_recognised_revenue_sql,
+        "{{upgrade_refunds}}": PackageResources.part_plan_changes_sql,
+        "{{case_of_movement}}": PackageResources.part_case_of_movement_sql,
+    ]
+
+    // The shared part for all environments and until the newest signature, without a conversion.
+    private static var recognisedRevenue: [UInt8] {
+        var sql = String(decoding: PackageResources.analytics_recognised_revenue_sql, as: UTF8.self)
+        for part in ["{{recognised_revenue}}", "{{upgrade_refunds}}", "{{case_of_movement}}"] {
+            let text = String(decoding: sharedParts[part] ?? [], as: UTF8.self)
+            sql = sql.replacing(part, with: text)
+        }
+        let values = [
+            "{{transactions}}": "(SELECT * FROM analytics.transactions WHERE NOT is_repeated)",
+            "{{rate}}": "1", "{{of_purchase}}": "", "{{of_cohort}}": "",
+            "{{months}}": "(SELECT months FROM bound)", "$1::date": "(SELECT first_day FROM bound)",
+            "$2::date": "(SELECT last_day FROM bound)", "$4": "(SELECT until FROM bound)",
+        ]
+        sql = sql.replacing(#/[a-z]\.environment = \$3/#, with: "true")
+        return Array(values.reduce(sql) { $0.replacing($1.key, with: $1.value) }.utf8)
     }
 
     // The movement that Apple reversed, by what is known now.

@@ -9,6 +9,7 @@ import Testing
 struct BenchTests {
     /// Every kind, with arguments as small as measure something.
     static let arguments = [
+        "effects": ["--events", "1000"],
         "append": ["--rounds", "1", "--appends", "2", "--batches", "1"],
         "ingest": ["--rounds", "1", "--megabytes", "1"],
         "read": ["--streams", "2", "--queries", "3"],
@@ -88,6 +89,15 @@ struct BenchTests {
             #expect(summary.followedEvents > 0 && summary.followedEvents <= 100)
             #expect(summary.followEventsPerSecond > 0)
             #expect(summary.ratioOfAllToBothLimits > 0)
+        }
+    }
+
+    @Test func `bench effects counts the effects of a log`() async throws {
+        try await withLedger { command, _ in
+            let numbers = try await measure("effects", [String: Double].self, command)
+            for name in ["events", "effects", "seconds", "effectsPerSecond", "mebibytes"] {
+                #expect(numbers[name] ?? 0 > 0, "\(name): \(numbers)")
+            }
         }
     }
 

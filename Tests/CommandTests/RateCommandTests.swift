@@ -85,6 +85,99 @@ struct RateCommandTests {
         }
     }
 
+    @Test func `Apple's rates hold on each day of their fiscal month`() async throws {
+        try await withLedger { command, _ in
+            let folder = try TestFolder()
+            let text = """
+                "iTunes Connect - Payments and Financial Reports\t(October, 2025)",,,,,,,,,,,,
+                ,,,,,,,,,,,,
+                Country or Region (Currency),Units Sold,Earned,Total Owed,Exchange Rate,Proceeds,Bank Account Currency,
+                Americas (USD),"2","19.98","19.98","0.85613","17.11","EUR",
+                Euro-Zone (EUR),"1","9.99","9.99","1.00000","9.99","EUR",
+                "Korea, Republic of (KRW)","1","9,900","9,900","0.00061","6.04","EUR",
+                "Latin America (USD)","1","9.99","9.99","0.9","8.99","EUR",
+                "Rest of World (USD)","1","9.99","9.99","0.85613","8.55","EUR",
+                ,,,,,,,,,,,,
+                ,,,,,,,,,,"33.14" EUR,,
+                ,,,,,,,,,,Paid to A BANK -****1299,,
+                Country or Region (Currency),Units Sold,Earned,Total Owed,Exchange Rate,Proceeds,Bank Account Currency,
+                Norway (NOK),"1","99","99",,,,
+
+                """
+            let file = try folder.write("financial_report.csv", Data(text.utf8))
+            let taken = try await command.json(
+                Import.self,
+                exit: 65,
+                "rates",
+                "import",
+                file,
+                "--kind",
+                "apple"
+            )
+            // Two currencies on each of 35 days.
+            #expect(taken.added == 70 && taken.rejected == 1 && taken.lines == 3, "\(taken)")
+            #expect(taken.rejections.first?.line == 7)
+            #expect(
+                taken.rejections.first?.message.contains("at 0.9 here and at 0.85613 in line 4")
+                    == true
+            )
+            let list = try await command.expect(0, "rates", "list")
+            let dollars = try #require(list.split(separator: "\n").last)
+            for word in ["USD", "EUR", "35", "2025-09-28", "2025-11-01", "0.85613"] {
+                #expect(dollars.contains(word), "\(list)")
+            }
+            let none = try folder.write("none.csv", Data("a,b\n".utf8))
+            let refused = try await command.run("rates", "import", none, "--kind", "apple")
+            #expect(refused.code == 65 && refused.errors.contains("Bank Account Currency"))
+            let untitled = text.replacing("October", with: "Octobre")
+            let unknown = try folder.write("unknown.csv", Data(untitled.utf8))
+            let monthless = try await command.run("rates", "import", unknown, "--kind", "apple")
+            #expect(monthless.code == 65 && monthless.errors.contains("names the month"))
+        }
+    }
+
+    @Test func `rates of commission and tax are imported, listed and used`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command in
+            let folder = try TestFolder()
+            let text = """
+                storefront,from,commission_percent,tax_percent,commission_after_year_percent
+                *,2020-01-01,30,0,
+                DEU,2020-01-01,30,15.97,12
+                DE,2020-01-01,30,15.97,
+                DEU,2020-02-30,30,15.97,
+                DEU,2020-03-01,100,15.97,
+                DEU,2020-03-01,30,
+                """
+            let file = try folder.write("proceeds.csv", Data(text.utf8))
+            let empty = try await command.expect(0, "rates", "list", "--kind", "proceeds")
+            #expect(empty.contains("no rates of commission and tax were imported"))
+            let taken = try await command.run("rates", "import", file, "--kind", "proceeds")
+            #expect(taken.code == 65 && taken.output.contains("2 rates added"), "\(taken.output)")
+            for (line, words) in [
+                (4, "invalid storefront 'DE'"), (5, "invalid date '2020-02-30'"),
+                (6, "invalid commission_percent '100'"), (7, "invalid tax_percent ''"),
+            ] {
+                #expect(
+                    taken.errors.contains("line \(line): ") && taken.errors.contains(words),
+                    "\(taken.errors)"
+                )
+            }
+            let list = try await command.expect(0, "rates", "list", "--kind", "proceeds")
+            #expect(list.contains("DEU") && list.contains("15.97"), "\(list)")
+            let report = try await command.expect(0, "report", "revenue", "--commission", "rates")
+            #expect(report.contains("commission and tax by the operator's rates"), "\(report)")
+            try await command.expect(
+                64,
+                "report",
+                "revenue",
+                "--commission",
+                "rates",
+                "--tax",
+                "DEU=1"
+            )
+        }
+    }
+
     @Test func `a converted report names its rates, gaps, and how to reproduce it`()
         async throws
     {

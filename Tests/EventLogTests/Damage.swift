@@ -125,6 +125,10 @@ struct Damage: Sendable, CustomTestStringConvertible {
             mended: ["table operation.currency_rate"]
         ),
         Damage(
+            sql: "DROP TABLE operation.proceeds_rate",
+            mended: ["table operation.proceeds_rate"]
+        ),
+        Damage(
             sql: "DROP TABLE operation.newest_signature",
             mended: ["table operation.newest_signature"]
         ),

@@ -41,8 +41,10 @@ struct SchemaLint: Sendable {
         "operation.audit",
         // At most two rows for each environment: a reference table.
         "operation.backfill",
-        // Exchange rates belong to no subscription: a reference table.
-        "operation.currency_rate",
+        // A few rows that name places in all lanes: a reference table.
+        "operation.consumer",
+        // Rates belong to no subscription: reference tables.
+        "operation.currency_rate", "operation.proceeds_rate",
     ]
 
     /// All breaches in the schemas of the log, the programs and the projections.
@@ -126,7 +128,8 @@ struct SchemaLint: Sendable {
                     ('append_only_chain', 'ledger.refuse_unchained'::regproc),
                     ('append_only_commit', 'ledger.refuse_unaccounted'::regproc),
                     ('append_only_clock', 'ledger.refuse_other_clock'::regproc))
-                OR title NOT LIKE 'ledger.%' AND title <> 'operation.currency_rate')
+                OR title NOT LIKE 'ledger.%'
+                    AND title NOT IN ('operation.currency_rate', 'operation.proceeds_rate'))
             """
         case .laneInForeignKeys, .laneIsPure, .noInheritance, .noLocalFunctions:
             sqlOfRelations(rule)

@@ -90,7 +90,8 @@ struct TestStore: Sendable {
         let place = try #require(URL(string: url))
         return try await TestClient.withClient(
             host: "127.0.0.1",
-            port: try #require(place.port)
+            port: try #require(place.port),
+            configuration: TestClient.Configuration(timeout: .seconds(600))
         ) { client in
             Data(try #require(try await client.get(path).body).readableBytesView)
         }
@@ -101,7 +102,8 @@ struct TestStore: Sendable {
         let place = try #require(URL(string: url))
         return try await TestClient.withClient(
             host: "127.0.0.1",
-            port: try #require(place.port)
+            port: try #require(place.port),
+            configuration: TestClient.Configuration(timeout: .seconds(600))
         ) { client in
             let response = try await client.post(path, body: ByteBuffer(string: body))
             let body = response.body.map { Data($0.readableBytesView) } ?? Data()

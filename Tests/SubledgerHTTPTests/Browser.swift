@@ -36,7 +36,7 @@ struct Browser: Sendable {
         at port: Int,
         _ body: @escaping @Sendable (Browser) async throws -> Void
     ) async throws {
-        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+        try await TestClient.withClient(port: port) { client in
             let capabilities: [String: Any] = [
                 "browserName": "chrome",
                 "goog:loggingPrefs": ["browser": "ALL"],

@@ -51,7 +51,7 @@ struct ManagedServiceTests {
     #endif
 
     private static func question(_ token: AccessToken, at port: Int) async throws -> Int {
-        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+        try await TestClient.withClient(port: port) { client in
             try await client.get(
                 "/v1/customers/nobody/access",
                 headers: [.authorization: "Bearer \(token.text)"]

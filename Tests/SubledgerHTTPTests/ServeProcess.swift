@@ -53,7 +53,7 @@ struct ServeProcess {
     /// Posts a body; nil if no answer arrived.
     func post(_ body: [UInt8], to path: String) async -> Int? {
         do {
-            return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+            return try await TestClient.withClient(port: port) { client in
                 try await client.execute(
                     TestClient.Request(path, method: .post, body: ByteBuffer(bytes: body))
                 ).status.code
@@ -66,7 +66,7 @@ struct ServeProcess {
     /// Sends a GET request; nil if no answer arrived.
     func get(_ path: String) async -> Int? {
         do {
-            return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+            return try await TestClient.withClient(port: port) { client in
                 try await client.get(path).status.code
             }
         } catch {

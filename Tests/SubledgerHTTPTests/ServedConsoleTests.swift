@@ -35,7 +35,7 @@ struct ServedConsoleTests {
     private static let behindProxy = ["--console", "--trusted-proxy", "127.0.0.1"]
 
     private static func signIn(_ token: String, at port: Int) async throws -> String? {
-        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+        try await TestClient.withClient(port: port) { client in
             try await client.execute(
                 TestClient.Request(
                     "/console/sign-in",
@@ -47,7 +47,7 @@ struct ServedConsoleTests {
     }
 
     private static func page(_ session: String, at port: Int) async throws -> String {
-        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+        try await TestClient.withClient(port: port) { client in
             let request = TestClient.Request("/console", method: .get, headers: [.cookie: session])
             return String(buffer: try await client.execute(request).body ?? ByteBuffer())
         }

@@ -90,7 +90,7 @@ struct SocketActivationTests {
     private static func posts(_ body: [UInt8], at port: Int) async -> [Int?] {
         let answers = Mutex<[Int?]>([])
         do {
-            try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+            try await TestClient.withClient(port: port) { client in
                 for _ in 0..<200 {
                     let response = try await client.execute(
                         TestClient.Request(path, method: .post, body: ByteBuffer(bytes: body))

@@ -35,6 +35,7 @@ struct TLSTests {
                 port: port,
                 configuration: TestClient.Configuration(
                     tlsConfiguration: tls,
+                    timeout: .seconds(600),
                     serverName: "ledger.example"
                 )
             ) { try await $0.get("/livez").status == .ok }

@@ -15,13 +15,13 @@ struct UpTests {
         let home = folder.path(of: "home")
         let demo = try Up(home, "--demo", "--subscriptions", "10")
         let link = try await demo.link()
-        let cookie = try await TestClient.withClient(host: "127.0.0.1", port: link.port) {
+        let cookie = try await TestClient.withClient(port: link.port) {
             try await Self.cookie($0, link.path)
         }
         // An empty ledger says what to do next, until the first event is there. A connection of its
         // own for each question: on a busy machine, the service closes one before that.
         try await eventually("events arrive") {
-            try await TestClient.withClient(host: "127.0.0.1", port: link.port) {
+            try await TestClient.withClient(port: link.port) {
                 try await Self.page($0, cookie).contains("What the ledger learned last")
             }
         }
@@ -41,7 +41,7 @@ struct UpTests {
         let written = try await demo.stop()
         #expect(written.contains("newest-events"))
         #expect(written.contains("PostgreSQL goes on, because another program uses it"))
-        try await TestClient.withClient(host: "127.0.0.1", port: other.port) { client in
+        try await TestClient.withClient(port: other.port) { client in
             let cookie = try await Self.cookie(client, other.path)
             #expect(try await Self.page(client, cookie).contains("This ledger is empty"))
         }

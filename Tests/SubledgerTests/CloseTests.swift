@@ -96,6 +96,35 @@ struct CloseTests {
         }
     }
 
+    @Test func `an erasure since the close is the reason why its files differ`() async throws {
+        try await Self.withLedger { ledger, _ in
+            let (close, files) = try await Self.close(CloseQuestion(month: "2026-01"), in: ledger)
+            _ = try await ledger.projector.rebuild()
+            let session = try await PostgresSession.connect(ledger.log.settings)
+            let id = try await session.query(
+                """
+                SELECT original_transaction_id FROM analytics.transactions
+                WHERE start_time < '2026-02-01' ORDER BY price_milliunits DESC LIMIT 1
+                """
+            ).single().text(0)
+            await session.close()
+            let stream = StreamID(environment: .production, originalTransactionId: id)
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: stream, scope: .subscription)],
+                reason: ErasureTests.reason,
+                withSiblings: false
+            )
+            let result = try await ledger.verifyClose(close) { files[$0] }
+            #expect(!result.ok && result.changedHeads.isEmpty)
+            let revenue = try #require(result.files.first { $0.path == "revenue.csv" })
+            #expect(revenue.state == .differs && revenue.reasons == ["1 erasure since"])
+            // The document of a report counts the erasures of the ledger, whatever they removed.
+            let others = result.files.filter { $0.path.hasSuffix(".json") && $0.state == .differs }
+            #expect(others.count == close.reports.count)
+            #expect(others.allSatisfy { $0.reasons == ["1 erasure since"] }, "\(others)")
+        }
+    }
+
     @Test func `each correction is in one later close, and adds up to the difference`()
         async throws
     {

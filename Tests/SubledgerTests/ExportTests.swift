@@ -25,8 +25,8 @@ struct ExportTests {
             #expect(
                 Set(document.tables.map(\.name)) == [
                     "metric_definition", "customers", "transactions", "movements", "periods",
-                    "subscriptions", "customer_value", "daily_snapshot", "retention",
-                    "ingest_quality",
+                    "subscriptions", "customer_value", "daily_snapshot", "recognised_revenue",
+                    "retention", "ingest_quality",
                 ]
             )
             try await session.execute("SET TIME ZONE 'UTC'")

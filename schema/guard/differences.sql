@@ -13,8 +13,8 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.apple_order'), ('operation.audit'), ('operation.currency_rate'),
-    ('operation.lookup_key')),
+    ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
+    ('operation.currency_rate'), ('operation.lookup_key'), ('operation.proceeds_rate')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -28,6 +28,7 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.apple_order', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_key', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_lane', '', 'ledger_writer', 'UPDATE'),
+    ('operation.consumer', '', 'ledger_writer', 'UPDATE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
     ('operation.poll', '', 'ledger_writer', 'INSERT'),
     ('operation.poll', '', 'ledger_writer', 'UPDATE'),
@@ -73,7 +74,8 @@ guarded AS (
     SELECT *, CASE WHEN rule IN ('rejection', 'rejection_taken', 'repair') THEN 'UPDATE'
         ELSE 'UPDATE OR DELETE OR TRUNCATE' END AS events
     FROM relation
-    WHERE relkind IN ('r', 'p') AND (nspname = 'ledger' OR name = 'operation.currency_rate')),
+    WHERE relkind IN ('r', 'p') AND (nspname = 'ledger'
+        OR name IN ('operation.currency_rate', 'operation.proceeds_rate'))),
 -- Privileges of PUBLIC and of our roles; those of others are the owner's business. An empty attname
 -- is the whole table.
 granted AS (
@@ -129,6 +131,7 @@ key (relname, name, definition) AS (VALUES
     ('operation.lookup_lane', 'lookup_lane_pkey', 'PRIMARY KEY (lane)'),
     ('operation.newest_signature', 'newest_signature_pkey', 'PRIMARY KEY (lane, environment)'),
     ('operation.poll', 'poll_pkey', 'PRIMARY KEY (lane, environment, original_transaction_id)'),
+    ('operation.proceeds_rate', 'proceeds_rate_pkey', 'PRIMARY KEY (storefront, day, revision)'),
     ('operation.token', 'token_pkey', 'PRIMARY KEY (name)')),
 difference (stage, what, statement) AS (
     SELECT 0, 'role ' || grantee, NULL FROM our WHERE oid IS NULL
@@ -276,7 +279,8 @@ difference (stage, what, statement) AS (
             'refuse_unproven'),
         ('ledger.commit', 'chain', 7, '', '', 'refuse_unchained'),
         ('ledger.confirmation', 'commit', 5, '', '', 'refuse_unaccounted'),
-        ('operation.currency_rate', 'clock', 7, '', '', 'refuse_other_clock'))
+        ('operation.currency_rate', 'clock', 7, '', '', 'refuse_other_clock'),
+        ('operation.proceeds_rate', 'clock', 7, '', '', 'refuse_other_clock'))
         w (relname, noun, type, condition, shown, function) ON g.name = w.relname
     WHERE NOT EXISTS (
         SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
@@ -350,7 +354,8 @@ difference (stage, what, statement) AS (
                 ('ledger.confirmation', 'append_only_commit'),
                 ('ledger.evidence', 'append_only_row'), ('ledger.evidence', 'append_only_insert'),
                 ('ledger.evidence', 'append_only_proof'), ('ledger.commit', 'append_only_chain'),
-                ('operation.currency_rate', 'append_only_clock'))))
+                ('operation.currency_rate', 'append_only_clock'),
+                ('operation.proceeds_rate', 'append_only_clock'))))
     UNION ALL
     -- A crash empties a table that is not logged, and no standby has it.
     SELECT 7, format('%s is not logged', r.name), format('ALTER TABLE %s SET LOGGED', r.name)

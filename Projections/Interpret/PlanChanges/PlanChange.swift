@@ -48,7 +48,7 @@ public struct PlanChange: Codable, Hashable, Sendable {
     /// The probable refund for the old period, in milliunits: an estimate by time, which Apple did
     /// not sign and which must not be added to any total; nil if nothing is refunded, or it is not
     /// known.
-    public let estimatedRefundMilliunits: Int64?
+    public package(set) var estimatedRefundMilliunits: Int64?
     /// ISO 4217 code of the estimate; nil if it is not known.
     public let estimatedRefundCurrency: String?
     /// The events that caused the row, ascending, without duplicates.

@@ -14,6 +14,23 @@ public struct SimulatedProduct: Hashable, Sendable {
     /// How a commitment is paid; nil for products sold without one.
     public let billingPlan: BillingPlan?
 
+    /// A product with these properties.
+    public init(
+        id: String,
+        group: String,
+        level: Int,
+        duration: SubscriptionDuration,
+        dollarMilliunits: Int64,
+        billingPlan: BillingPlan? = nil
+    ) {
+        self.id = id
+        self.group = group
+        self.level = level
+        self.duration = duration
+        self.dollarMilliunits = dollarMilliunits
+        self.billingPlan = billingPlan
+    }
+
     /// How a commitment of a year is paid (`billingPlanType`, Apple's data: transactions).
     public enum BillingPlan: Hashable, Sendable {
         /// At once.

@@ -5,9 +5,12 @@ internal import Projections
 extension SubscriptionLife {
     /// The notifications about the life, by signing date; on their own they tell the whole truth.
     public func notifications() -> [Delivery] {
-        chapters.enumerated().flatMap { number, chapter in
-            notifications(about: chapter, number: number)
-        }
+        notifications(about: chapters.indices)
+    }
+
+    /// The notifications about some of its events, by their numbers from 0.
+    public func notifications(about events: Range<Int>) -> [Delivery] {
+        events.flatMap { notifications(about: chapters[$0], number: $0) }
     }
 
     /// When each of the notifications is signed, without signing any.

@@ -1,16 +1,6 @@
 package import Events
 internal import Postgres
 
-/// The outcome of adding a rate.
-public enum CurrencyRateOutcome: Hashable, Sendable {
-    /// It is, or in a dry run would be, the first one for its day.
-    case added
-    /// It replaces another rate for its day.
-    case replaced(ExactDecimal)
-    /// It was already known.
-    case known
-}
-
 extension EventLog {
     // If two imports add a rate for the same day at once, the later one decides again.
     private static let rateAttemptsMax = 5
@@ -18,31 +8,30 @@ extension EventLog {
     /// Stores the rates that are not known yet: all of them or none, with one import time.
     ///
     /// - Parameters:
-    ///   - rates: At most one for each pair and day; they are held in memory.
+    ///   - rates: At most one for each key; they are held in memory.
     ///   - isDryRun: Whether they are only compared.
     /// - Returns: The outcome of each, in order.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_writer`.
-    public func addRates(
-        _ rates: [CurrencyRate],
+    public func addRates<Rate: ImportedRate>(
+        _ rates: [Rate],
         isDryRun: Bool = false
-    ) async throws(EventLogError) -> [CurrencyRateOutcome] {
-        let sql = EventLog.addRatesSQL(isDryRun: isDryRun)
+    ) async throws(EventLogError) -> [ImportedRateOutcome<Rate.Value>] {
+        let table = Rate.table
+        let sql = EventLog.addRatesSQL(table, isDryRun: isDryRun)
+        let fields = rates.map(\.fields)
+        let columns = (table.keys + table.values).indices.map { index in
+            PostgresValue.textArray(fields.map { $0[index] })
+        }
         return try await reading("import rates") { session in
             var attempt = 1
             while true {
                 do {
-                    return try await session.query(
-                        sql,
-                        [
-                            .textArray(rates.map(\.key.pair.baseCurrency)),
-                            .textArray(rates.map(\.key.pair.currency)),
-                            .textArray(rates.map(\.key.day)), .textArray(rates.map(\.rate.text)),
-                        ]
-                    ).map { row -> CurrencyRateOutcome in
+                    return try await session.query(sql, columns).map { row in
                         if try row.bool(0) { return .known }
-                        return try row.textIfPresent(1).flatMap(ExactDecimal.init).map {
-                            .replaced($0)
-                        } ?? .added
+                        let known = try table.values.indices.compactMap { index in
+                            try row.textIfPresent(index + 1)
+                        }
+                        return Rate.value(known).map { .replaced($0) } ?? .added
                     }
                 } catch let error as PostgresError where error.sqlState == "23505" {
                     guard attempt < EventLog.rateAttemptsMax else { throw error }
@@ -53,36 +42,41 @@ extension EventLog {
     }
 
     // The key acts as the lock: if two imports insert the same revision, one fails.
-    private static func addRatesSQL(isDryRun: Bool) -> String {
-        """
-        WITH given AS (
-            SELECT g.base_currency, g.currency, g.day::date, g.rate::numeric, g.no
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
-                AS g (base_currency, currency, day, rate, no)
-        ), judged AS (
-            SELECT g.*, k.revision AS known_revision, k.rate AS known_rate,
-                k.rate IS NOT DISTINCT FROM g.rate AS is_known
-            FROM given g
-            LEFT JOIN LATERAL (
-                SELECT r.revision, r.rate FROM operation.currency_rate r
-                WHERE r.base_currency = g.base_currency AND r.currency = g.currency
-                    AND r.day = g.day
-                ORDER BY r.revision DESC LIMIT 1
-            ) k ON true
-        ), added AS (
-            \(isDryRun ? "SELECT" : insert)
-        )
-        SELECT j.is_known, trim_scale(j.known_rate)::text FROM judged j ORDER BY j.no
-        """
+    private static func addRatesSQL(_ table: ImportedRateTable, isDryRun: Bool) -> String {
+        let columns = table.keys + table.values
+        func list(_ names: [String], _ text: (String) -> String) -> String {
+            names.map(text).joined(separator: ", ")
+        }
+        let insert = """
+            INSERT INTO \(table.name) (\(list(columns) { $0 }), revision, recorded_at)
+            SELECT \(list(columns) { "j.\($0)" }), coalesce(j.known_revision, 0) + 1,
+                date_trunc('milliseconds', statement_timestamp())
+            FROM judged j WHERE NOT j.is_known
+            """
+        return """
+            WITH given AS (
+                SELECT \(list(table.keys) { $0 == "day" ? "g.day::date" : "g.\($0)" }),
+                    \(list(table.values) { "g.\($0)::numeric" }), g.no
+                FROM unnest(\(list(columns.indices.map { "$\($0 + 1)" }) { "\($0)::text[]" }))
+                    WITH ORDINALITY AS g (\(list(columns) { $0 }), no)
+            ), judged AS (
+                SELECT g.*, k.revision AS known_revision,
+                    \(list(table.values) { "k.\($0) AS known_\($0)" }),
+                    (\(list(table.values) { "k.\($0)" }))
+                        IS NOT DISTINCT FROM (\(list(table.values) { "g.\($0)" })) AS is_known
+                FROM given g
+                LEFT JOIN LATERAL (
+                    SELECT r.* FROM \(table.name) r
+                    WHERE \(table.keys.map { "r.\($0) = g.\($0)" }.joined(separator: " AND "))
+                    ORDER BY r.revision DESC LIMIT 1
+                ) k ON true
+            ), added AS (
+                \(isDryRun ? "SELECT" : insert)
+            )
+            SELECT j.is_known, \(list(table.values) { "trim_scale(j.known_\($0))::text" })
+            FROM judged j ORDER BY j.no
+            """
     }
-
-    private static let insert = """
-        INSERT INTO operation.currency_rate
-            (base_currency, currency, day, revision, rate, recorded_at)
-        SELECT j.base_currency, j.currency, j.day, coalesce(j.known_revision, 0) + 1, j.rate,
-            date_trunc('milliseconds', statement_timestamp())
-        FROM judged j WHERE NOT j.is_known
-        """
 
     /// The stored rates: a summary for each pair of currencies, by name.
     public func rateSummaries() async throws(EventLogError) -> [CurrencyRateSummary] {
@@ -107,6 +101,33 @@ extension EventLog {
                     lastDay: try row.text(5),
                     lastRate: lastRate,
                     recordedAt: Instant(microseconds: try row.timestamptz(7))
+                )
+            }
+        }
+    }
+
+    /// The stored rates of commission and tax: a summary for each storefront, by name.
+    public func proceedsRateSummaries() async throws(EventLogError) -> [ProceedsRateSummary] {
+        let values = ProceedsRate.table.values
+        let sql = """
+            SELECT storefront, count(DISTINCT day), count(*) - count(DISTINCT day),
+                min(day)::text, max(day)::text, max(recorded_at),
+                \(values.map { "trim_scale((array_agg(\($0) ORDER BY day DESC, revision DESC))[1])::text" }
+                    .joined(separator: ", "))
+            FROM operation.proceeds_rate GROUP BY storefront ORDER BY storefront
+            """
+        return try await reading("list the rates") { session in
+            try await session.query(sql).compactMap { row in
+                let last = try values.indices.map { try row.text(6 + $0) }
+                guard let last = ProceedsRate.value(last) else { return nil }
+                return ProceedsRateSummary(
+                    storefront: try row.text(0),
+                    days: try row.int8(1),
+                    replaced: try row.int8(2),
+                    firstDay: try row.text(3),
+                    lastDay: try row.text(4),
+                    last: last,
+                    recordedAt: Instant(microseconds: try row.timestamptz(5))
                 )
             }
         }

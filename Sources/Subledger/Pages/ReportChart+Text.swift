@@ -11,7 +11,13 @@ extension ReportChart {
     }
 
     /// What a place of an axis with days is: the end of a month, a month or a week.
-    var timeUnit: String { axis?.name == "week" ? "week" : "month" }
+    var timeUnit: String {
+        switch axis?.name {
+        case "week": "week"
+        case "fiscal_month": "fiscal month"
+        default: "month"
+        }
+    }
 
     // The months, if the report has the whole of the first and the last.
     private var scope: String {
@@ -28,7 +34,7 @@ extension ReportChart {
     private func timeWords(_ panel: Panel) -> String {
         switch axis?.name {
         case "day": return "at the end of each month"
-        case "month", "week": return "by " + timeUnit
+        case "month", "week", "fiscal_month": return "by " + timeUnit
         case nil: return ""
         default: break
         }

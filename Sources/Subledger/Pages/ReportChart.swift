@@ -68,7 +68,7 @@ struct ReportChart {
 
     /// The picture of a report; nil if it has no rows or no numbers.
     init?(_ report: ReportDocument) {
-        let axes = ReportChart.numberedAxes + ["day", "week", "month"]
+        let axes = ReportChart.numberedAxes + ["day", "week", "fiscal_month", "month"]
         let axis = axes.lazy.compactMap { name in report.columns.first { $0.name == name } }.first
         guard !report.rows.isEmpty, let drawn = report.drawn else { return nil }
         self.report = report
@@ -121,6 +121,11 @@ extension ReportChart {
         guard let first = sorted.first, let last = sorted.last else { return [] }
         if axis?.name == "week" {
             return ReportSpan(from: first.words, to: last.words, asOf: report.asOf).weeks
+        }
+        if let first = FiscalMonth(first), let last = FiscalMonth(last), first <= last,
+            last.number - first.number < ReportChart.placesMax
+        {
+            return FiscalMonth.values(first, through: last)
         }
         if let first = Month(first), let last = Month(last), first <= last,
             last.number - first.number < ReportChart.placesMax

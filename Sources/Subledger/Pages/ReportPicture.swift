@@ -135,6 +135,7 @@ extension ReportPicture {
             if case .integer(let number) = value, let count = Int(exactly: number) {
                 return (place, count, "\(count)")
             }
+            if let month = FiscalMonth(value) { return (place, month.number, month.text) }
             guard case .text(let text) = value, let month = Month(text) else { return nil }
             return (place, month.number, month.words)
         }

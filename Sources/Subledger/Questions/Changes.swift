@@ -90,8 +90,10 @@ extension Ledger {
         let catalogs = try await catalogs(knownAt: knownAt)
         let id = known.stream.originalTransactionId
         let moves = PlanChanges.acrossStreams(known.everTimelines, catalogs)
-        let changes = PlanChanges(known.timeline, catalogs).rows.asked(at: instant)
         let refunds = Refunds(known.timeline)
+        let cases = instant.map { refunds.rows(asOf: $0) } ?? refunds.rows
+        let changes = PlanChanges(known.timeline, catalogs).rows.asked(at: instant)
+            .bounded(by: cases, of: TransactionRows(known.timeline, .none).rows)
         return ChangesDocument(
             originalTransactionId: id,
             environment: known.stream.environment,
@@ -101,7 +103,7 @@ extension Ledger {
                 [move.fromOriginalTransactionId, move.toOriginalTransactionId].contains(id)
                     && instant.map { move.effective <= $0 } ?? true
             },
-            refunds: (instant.map { refunds.rows(asOf: $0) } ?? refunds.rows).filter { refund in
+            refunds: cases.filter { refund in
                 changes.contains { $0.isRefunded(by: refund) }
             },
             erasures: known.erasures,
@@ -119,6 +121,39 @@ extension [PlanChange] {
             let end = row.effective ?? row.withdrawn
             return (isOpen && end.map { instant < $0 } ?? true)
                 || (row.effective != nil && row.effective == latest)
+        }
+    }
+}
+
+extension [PlanChange] {
+    /// The changes, each with an estimate that is at most what the refunds that Apple signed leave of
+    /// the price, and none if they leave nothing: the same as in reports.
+    ///
+    /// - Parameters:
+    ///   - cases: The refunds of the subscription.
+    ///   - rows: Its purchases.
+    /// - Returns: The changes.
+    func bounded(by cases: [RefundCase], of rows: [TransactionRow]) -> [PlanChange] {
+        map { change in
+            guard let estimate = change.estimatedRefundMilliunits, let effective = change.effective
+            else { return change }
+            // With the seats that were added to it.
+            let period = rows.filter { row in
+                row.product.productId.utf8.elementsEqual(change.fromProductId.utf8)
+                    && row.time.start <= effective && row.time.end.map { effective < $0 } ?? false
+            }
+            guard !period.isEmpty else { return change }
+            var left: Int64 = 0
+            for row in period where left < estimate {
+                var kept = row.money.grossMilliunits ?? 0
+                for refund in cases where refund.isNet && refund.isAbout(row) {
+                    kept -= Swift.min(kept, refund.refundedMilliunits ?? 0)
+                }
+                left += Swift.min(kept, estimate - left)
+            }
+            var bounded = change
+            bounded.estimatedRefundMilliunits = left > 0 || estimate == 0 ? left : nil
+            return bounded
         }
     }
 }

@@ -149,12 +149,15 @@ extension RefundsDocument {
         isKnown = !known.history.events.isEmpty
         oneTimePurchases = others.map(\.stream.originalTransactionId)
         refunds = cases.flatMap { $0 }
-        purchases = zip(timelines, cases).flatMap { timeline, cases in
-            TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
-                .map { Purchase($0, among: cases) }
+        let rows = timelines.map { TransactionRows($0, .none).rows }
+        purchases = zip(rows, cases).flatMap { rows, cases in
+            rows.filter { hasBegun($0.time.start) }.map { Purchase($0, among: cases) }
         }
         withoutPurchase = timelines.flatMap(Refunds.unplaced)
-        estimates = PlanChanges(known.timeline, .none).rows.compactMap { change in
+        estimates = PlanChanges(known.timeline, .none).rows.bounded(
+            by: cases[0],
+            of: rows[0]
+        ).compactMap { change in
             guard change.effective.map(hasBegun) ?? false else { return nil }
             return Estimate(change)
         }

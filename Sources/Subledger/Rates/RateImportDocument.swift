@@ -1,21 +1,21 @@
 public import EventLog
 
-/// A line of a list of exchange rates.
-public struct RateLine: Hashable, Sendable {
-    /// The number of the line, from 1.
+/// A line of a list of rates.
+public struct RateLine<Rate: ImportedRate>: Hashable, Sendable {
+    /// The number of the line, from 1; several rates may come from one line.
     public let number: Int
     /// Its rate.
-    public let rate: CurrencyRate
+    public let rate: Rate
 
     /// Creates a line.
-    public init(number: Int, rate: CurrencyRate) {
+    public init(number: Int, rate: Rate) {
         self.number = number
         self.rate = rate
     }
 }
 
-/// The result of importing a list of exchange rates.
-public struct RateImportDocument: Codable, Hashable, Sendable {
+/// The result of importing a list of rates.
+public struct RateImportDocument<Rate: ImportedRate>: Codable, Hashable, Sendable {
     /// Lines read, including refused ones.
     public internal(set) var lines = 0
     /// Rates for days that had none; in a dry run, those that would be added.
@@ -37,20 +37,40 @@ public struct RateImportDocument: Codable, Hashable, Sendable {
     public struct Replacement: Codable, Hashable, Sendable {
         /// The number of the line, from 1.
         public let line: Int
-        /// ISO 4217 code of the currency that is converted.
-        public let currency: String
-        /// ISO 4217 code of the currency that amounts are converted into.
-        public let baseCurrency: String
-        /// The day, UTC.
-        public let day: String
+        /// Its subject and day, whose members are those of the replacement in JSON.
+        public let key: Rate.Key
         /// The earlier rate.
-        public let before: ExactDecimal
+        public let before: Rate.Value
         /// The new rate.
-        public let after: ExactDecimal
+        public let after: Rate.Value
     }
 
     init(isDryRun: Bool) {
         self.isDryRun = isDryRun
+    }
+}
+
+extension RateImportDocument.Replacement {
+    private enum CodingKeys: CodingKey {
+        case line, before, after
+    }
+
+    /// Decodes the members of the key next to its own.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        line = try container.decode(Int.self, forKey: .line)
+        key = try Rate.Key(from: decoder)
+        before = try container.decode(Rate.Value.self, forKey: .before)
+        after = try container.decode(Rate.Value.self, forKey: .after)
+    }
+
+    /// Encodes the members of the key next to its own.
+    public func encode(to encoder: any Encoder) throws {
+        try key.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(line, forKey: .line)
+        try container.encode(before, forKey: .before)
+        try container.encode(after, forKey: .after)
     }
 }
 
@@ -60,22 +80,19 @@ extension RateImportDocument {
         if rejections.count < IngestReport.rejectionsMax { rejections.append(refusal) }
     }
 
-    mutating func count(_ outcome: CurrencyRateOutcome, of line: RateLine) {
+    mutating func count(_ outcome: ImportedRateOutcome<Rate.Value>, of line: RateLine<Rate>) {
         switch outcome {
         case .added: added += 1
         case .known: known += 1
         case .replaced(let before):
             replaced += 1
             guard replacements.count < IngestReport.rejectionsMax else { return }
-            let key = line.rate.key
             replacements.append(
                 Replacement(
                     line: line.number,
-                    currency: key.pair.currency,
-                    baseCurrency: key.pair.baseCurrency,
-                    day: key.day,
+                    key: line.rate.key,
                     before: before,
-                    after: line.rate.rate
+                    after: line.rate.value
                 )
             )
         }

@@ -69,8 +69,8 @@ extension ReportQuestion {
             "name each dimension of a breakdown once"
         )
         try QuestionError.refuse(
-            unless: !by.contains(.week) || !by.contains(.month),
-            "break down by month or by week, not by both"
+            unless: by.count(where: \.isTime) <= 1,
+            "break down by month, by week or by fiscal-month, not by several of them"
         )
         if let from, let to {
             try QuestionError.refuse(

@@ -82,7 +82,7 @@ extension Report {
             after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \
             products. Those of family members do not count.
             """,
-            by: [.month, .week, .country, .offer],
+            by: [.month, .week, .fiscalMonth, .country, .offer],
             keys: ["previous_product_identifier", "product_identifier", "plan_change"],
             columns: ["plan_changes_count", "subscriptions_count"],
             greatestFirst: "plan_changes_count",
@@ -184,7 +184,7 @@ extension Report {
             and how many of them recovered next. The percentage leaves out those that are still \
             open. A grace period that ends in billing retry counts in both.
             """,
-            by: [.month, .week, .product],
+            by: [.month, .week, .fiscalMonth, .product],
             keys: ["billing_issue"],
             columns: ["entered", "recovered", "open", "recovered_percent"],
             drawn: ("recovered_percent", "Share of failed renewals that recovered"),
@@ -349,6 +349,7 @@ extension Report {
             made a payment in the nth calendar month after it, how many payments these were, and \
             the amount that was not given back by the last day.
             """,
+            by: [.month, .product, .country, .offer],
             usual: [.month],
             keys: ["month_number", "currency"],
             columns: ["subscriptions_count", "payments_count", "net_milliunits"],

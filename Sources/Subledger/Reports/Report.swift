@@ -32,6 +32,8 @@ public struct Report: Sendable {
         case month
         /// The week, UTC, from Monday to Sunday, named by its Monday.
         case week
+        /// The month of Apple's fiscal calendar, UTC, as `FY2026-01`.
+        case fiscalMonth = "fiscal-month"
         /// Apple's productId.
         case product
         /// Country of the storefront.
@@ -71,7 +73,7 @@ public struct Report: Sendable {
         _ name: String,
         version: Int = 1,
         _ definition: String,
-        by dimensions: [Dimension] = [.month, .product, .country, .offer],
+        by dimensions: [Dimension] = [.month, .fiscalMonth, .product, .country, .offer],
         usual: [Dimension] = [],
         keys: [String] = [],
         columns: [String],
@@ -98,6 +100,7 @@ extension Report.Dimension {
         switch self {
         case .month: "month"
         case .week: "week"
+        case .fiscalMonth: "fiscal_month"
         case .product: "product_identifier"
         case .country: "country"
         case .offer: "offer_type"
@@ -106,14 +109,25 @@ extension Report.Dimension {
 
     /// Its value in a query that has the purchases, or what else is counted, as `x`.
     var expression: String {
-        self == .week ? "date_trunc('week', x.day::timestamp) AS week" : "x.\(column)"
+        switch self {
+        case .week: "date_trunc('week', x.day::timestamp) AS week"
+        case .fiscalMonth:
+            "({{months}})[width_bucket(x.day::timestamp, {{months}})] AS fiscal_month"
+        case .month, .product, .country, .offer: "x.\(column)"
+        }
     }
 
     /// How the instants of times are written, by column.
-    static let forms = ["month": "YYYY-MM", "week": "YYYY-MM-DD"]
+    static let forms = [
+        "month": "YYYY-MM", "week": "YYYY-MM-DD", "fiscal_month": "YYYY-MM-DD",
+    ]
+
+    /// Whether it is a time: a report has one of these at most.
+    var isTime: Bool { Self.forms[column] != nil }
 
     /// The accepted forms of a breakdown, for errors.
-    package static let breakdownForms = "none, or of month, week, product, country and offer"
+    package static let breakdownForms =
+        "none, or of month, week, fiscal-month, product, country and offer"
     private static let noBreakdown = "none"
 
     /// Parses a breakdown.
@@ -194,13 +208,20 @@ extension Report {
     ///
     /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, taken from
     /// `x`, a month or week as its first instant; `{{keys}}` for all columns that rows are grouped by;
-    /// `{{begins}}` for whether `x.day` begins a group's time, `{{ends}}` for the last day of the
-    /// time that `b.day` begins. `ReportConversion` fills in the rest.
-    func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
+    /// `{{months}}` for the first instants of the months from that of the first day to the one after
+    /// the last day, in Apple's fiscal calendar if rows are grouped by its months; `{{begins}}` for
+    /// whether `x.day` begins a group's time, `{{ends}}` for the last day of the time that `b.day`
+    /// begins. `ReportConversion` fills in the rest.
+    func text(
+        by dimensions: [Dimension],
+        in span: ReportSpan,
+        limit: Int,
+        _ conversion: ReportConversion
+    ) -> String {
         let columns = dimensions.map { "\($0.expression), " }.joined()
         let keyCount = dimensions.count + keys.count
         let groups = keyCount == 0 ? "()" : (1...keyCount).map { "\($0)" }.joined(separator: ", ")
-        let isMonthly = dimensions.contains(.month)
+        let isMonthly = dimensions.contains(.month) || dimensions.contains(.fiscalMonth)
         let query = conversion.filling(sql).replacing("{{by}}", with: columns).replacing(
             "{{keys}}",
             with: groups
@@ -208,14 +229,15 @@ extension Report {
         .replacing(
             "{{begins}}",
             with: isMonthly
-                ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
+                ? "(x.day = $1::date OR x.day::timestamp = ANY ({{months}}))" : "x.day = $1::date"
         )
         .replacing(
             "{{ends}}",
             with: isMonthly
-                ? "least(date_trunc('month', b.day::timestamp) + interval '1 month - 1 day', "
-                    + "$2::date)" : "$2::date"
+                ? "least(({{months}})[1 + width_bucket(b.day::timestamp, {{months}})] "
+                    + "- interval '1 day', $2::date)" : "$2::date"
         )
+        .replacing("{{months}}", with: span.starts(isFiscal: dimensions.contains(.fiscalMonth)))
         let order =
             (greatestFirst.map { ["report.\($0) DESC"] } ?? [])
             + self.columns(by: dimensions).prefix(keyCount).map { column in

@@ -26,6 +26,7 @@ struct ReportConversion {
     /// The columns that are added to those of the report.
     var columns: [Report.Column] {
         (money.commission == nil ? [] : [.number("proceeds_estimate_milliunits")])
+            + (money.commission == .rates ? [.number("net_without_rate_milliunits")] : [])
             + (money.currency == nil ? [] : [.key("rate_first_day"), .key("rate_last_day")])
     }
 
@@ -43,19 +44,23 @@ struct ReportConversion {
             "{{plan_changes}}": planChanges,
             // What one unit of a purchase's currency is worth, for amounts that it comes with.
             "{{rate}}": money.isAsked ? "coalesce(t.rate, 1)" : "1",
-            "{{of_purchase}}": estimate("t.proceeds_estimate") + days("t.rate_day", "t.rate_day"),
-            "{{of_movement}}": estimate("0") + days("m.rate_day", "m.rate_day"),
-            "{{of_plan_change}}": estimate("0") + days("c.rate_day", "c.rate_day"),
+            "{{of_purchase}}": estimate("t.proceeds_estimate", without: "t.net_without_rate")
+                + days("t.rate_day", "t.rate_day"),
+            "{{of_movement}}": estimate("0", without: "0") + days("m.rate_day", "m.rate_day"),
+            "{{of_plan_change}}": estimate("0", without: "0") + days("c.rate_day", "c.rate_day"),
             "{{of_cohort}}": days("t.rate_first_day", "t.rate_last_day"),
             "{{of_customer}}": days("min(y.rate_first_day)", "max(y.rate_last_day)"),
-            "{{totals}}": estimate("sum(x.proceeds_estimate_milliunits)::bigint")
+            "{{totals}}": estimate(
+                "sum(x.proceeds_estimate_milliunits)::bigint",
+                without: "sum(x.net_without_rate_milliunits)::bigint"
+            )
                 + days("min(x.rate_first_day)::text", "max(x.rate_last_day)::text"),
         ]
         return words.reduce(query) { $0.replacing($1.key, with: $1.value) }
     }
 
     private var planChanges: String {
-        let changes = ReportSQL.text(PackageResources.part_plan_changes_sql)
+        let changes = ReportSQL.text(ReportSQL.shared("{{upgrade_refunds}}").file)
         guard money.isAsked else { return changes }
         return ReportSQL.text(PackageResources.part_converted_plan_changes_sql)
             .replacing("{{source}}", with: changes)
@@ -66,8 +71,10 @@ struct ReportConversion {
         money.isAsked ? ReportSQL.text(PackageResources.part_rates_sql) : ""
     }
 
-    private func estimate(_ value: String) -> String {
-        money.commission == nil ? "" : ", \(value) AS proceeds_estimate_milliunits"
+    private func estimate(_ value: String, without net: String) -> String {
+        guard let commission = money.commission else { return "" }
+        return ", \(value) AS proceeds_estimate_milliunits"
+            + (commission == .rates ? ", \(net) AS net_without_rate_milliunits" : "")
     }
 
     private func days(_ first: String, _ last: String) -> String {
@@ -78,15 +85,29 @@ struct ReportConversion {
         guard money.isAsked else { return source }
         var (proceeds, service) = ("", "")
         if let commission = money.commission {
-            let isStandard = commission == .standard
-            proceeds = ReportSQL.text(PackageResources.part_proceeds_sql).replacing(
-                "{{share}}",
-                with: isStandard
-                    ? "CASE WHEN s.paid_seconds >= 365 * 86400 THEN 85 ELSE 70 END" : "85"
-            )
-            service =
-                "\nLEFT JOIN tax x ON x.country = t.country\n"
-                + (isStandard ? ReportSQL.text(PackageResources.part_paid_service_sql) : "")
+            let isAfterYear = "s.paid_seconds >= 365 * 86400"
+            let share =
+                switch commission {
+                case .standard: "CASE WHEN \(isAfterYear) THEN 85 ELSE 70 END"
+                case .smallBusiness: "85"
+                case .rates:
+                    "(100 - CASE WHEN \(isAfterYear) THEN x.commission_after_year_percent "
+                        + "ELSE x.commission_percent END)"
+                }
+            proceeds = ReportSQL.text(PackageResources.part_proceeds_sql)
+                .replacing("{{share}}", with: share)
+                .replacing(
+                    "{{has_rate}}",
+                    with: commission == .rates ? "x.storefront IS NOT NULL" : "true"
+                )
+            let taxes =
+                commission == .rates
+                ? ReportSQL.text(PackageResources.part_proceeds_rate_sql)
+                : "LEFT JOIN tax x ON x.country = t.country"
+            let years =
+                commission == .smallBusiness
+                ? "" : ReportSQL.text(PackageResources.part_paid_service_sql)
+            service = "\n\(taxes)\n\(years)"
         }
         return ReportSQL.text(PackageResources.part_converted_transactions_sql)
             .replacing("{{source}}", with: source)

@@ -45,13 +45,17 @@ extension ReportDocument {
             )
         }
         if let commission = money.commission {
-            let rule =
-                commission == .standard
-                ? "30 %, 15 % of a subscription after a year of paid service" : "15 %"
             let tax = money.taxPercents.isEmpty ? "no tax" : "tax \(money.taxWords) %"
-            words.append(
-                "proceeds are an estimate, not Apple's numbers: commission \(rule); \(tax)"
-            )
+            let rule =
+                switch commission {
+                case .standard:
+                    "commission 30 %, 15 % of a subscription after a year of paid service; \(tax)"
+                case .smallBusiness: "commission 15 %; \(tax)"
+                case .rates:
+                    "commission and tax by the operator's rates of the storefront and the day of the "
+                        + "purchase"
+                }
+            words.append("proceeds are an estimate, not Apple's numbers: \(rule)")
         }
         return words
     }
@@ -92,10 +96,17 @@ extension ReportDocument {
     package var notes: [String] {
         var notes = omissions
         if let unconverted { notes.append(unconverted) }
+        if rows.contains(where: { ($0["netWithoutRateMilliunits"]?.number ?? 0) != 0 }) {
+            notes.append(
+                "no rate of commission and tax covers some purchases: their net is in "
+                    + "net_without_rate, and they are not in proceeds_estimate; `subledger rates "
+                    + "list --kind proceeds` shows what was imported"
+            )
+        }
         if command == nil {
             notes.append(
                 "this report cannot be repeated: "
-                    + (money?.currency == nil
+                    + (money?.usesRates != true
                         ? "its catalog, version \(catalogVersion), was"
                         : "its rates, or its catalog, version \(catalogVersion), were")
                     + " imported after other events; with --known-at the report uses those of that "

@@ -25,6 +25,8 @@ public struct ReportMoney: Codable, Hashable, Sendable {
         case standard
         /// 15 %, the App Store Small Business Program.
         case smallBusiness = "small-business"
+        /// The imported rates of commission and tax, by storefront and first day of the purchase.
+        case rates
     }
 
     /// Amounts as Apple signed them.
@@ -32,6 +34,9 @@ public struct ReportMoney: Codable, Hashable, Sendable {
 
     /// Whether any conversion or estimate is requested.
     var isAsked: Bool { currency != nil || commission != nil }
+
+    /// Whether it uses rates that the operator imported.
+    var usesRates: Bool { currency != nil || commission == .rates }
 
     /// Refuses combinations that make no sense.
     func check(_ report: Report) throws(QuestionError) {
@@ -57,6 +62,10 @@ public struct ReportMoney: Codable, Hashable, Sendable {
         try QuestionError.refuse(
             unless: commission != nil || taxPercents.isEmpty,
             "taxes are for an estimate of proceeds, which needs --commission"
+        )
+        try QuestionError.refuse(
+            unless: commission != .rates || taxPercents.isEmpty,
+            "the imported rates of --commission rates contain taxes: leave out --tax"
         )
         for (country, percent) in taxPercents.sorted(by: { $0.key < $1.key }) {
             try QuestionError.refuse(

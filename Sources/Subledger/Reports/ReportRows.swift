@@ -65,6 +65,7 @@ struct ReportRows {
         switch axis.name {
         case "month": return span.months
         case "week": return span.weeks
+        case "fiscal_month": return span.fiscalMonths
         case "day": return span.monthEnds
         default:
             let numbers = (0..<span.months.count).map { ReportValue.integer(Int64($0)) }
@@ -80,7 +81,7 @@ extension Report {
     /// customers, of which most have nothing in most months.
     func hasEveryMonth(by dimensions: [Dimension]) -> Bool {
         let plain = ["currency", "billing_issue", "invitation_management", "day", "month_number"]
-        return dimensions.allSatisfy { $0 == .month || $0 == .week }
+        return dimensions.allSatisfy(\.isTime)
             && keys.allSatisfy { plain.contains($0.name) }
     }
 }

@@ -99,7 +99,12 @@ struct ReportRun {
     }
 
     private func rows(_ bounds: Bounds) async throws -> PostgresRows {
-        let text = question.report.text(by: question.by, limit: question.limit + 1, money)
+        let text = question.report.text(
+            by: question.by,
+            in: bounds.span,
+            limit: question.limit + 1,
+            money
+        )
         let readsPurchases = AnalyticsRelation.needed(by: text).contains {
             $0.name == "repeated_purchases"
         }
@@ -139,7 +144,7 @@ struct ReportRun {
             try rows.prefix(question.limit).map { row in
                 Dictionary(
                     uniqueKeysWithValues: try columns.enumerated().map { index, column in
-                        (column.jsonName, try ReportValue(row, index, column.kind))
+                        (column.jsonName, try ReportValue(row, index, column))
                     }
                 )
             },
@@ -216,12 +221,14 @@ struct ReportRun {
 
     // When the newest rate that the report could use was imported; nil if it uses none.
     private func newestRate() async throws -> Instant? {
-        guard let currency = question.money.currency else { return nil }
+        let money = question.money
+        guard money.usesRates else { return nil }
         return try await session.query(
             ReportSQL.text(PackageResources.find_newest_rate_sql),
             [
-                .text(currency),
+                money.currency.map { .text($0) } ?? .null,
                 .timestamptz(microseconds: ground.recordedUntil.map { $0.milliseconds * 1000 }),
+                .bool(money.commission == .rates),
             ]
         ).single().int8IfPresent(0).map(Instant.init(milliseconds:))
     }
@@ -239,9 +246,12 @@ struct ReportRun {
 }
 
 extension ReportValue {
-    fileprivate init(_ row: PostgresRow, _ index: Int, _ kind: Report.Column.Kind) throws {
-        switch kind {
-        case .text: self = try row.textIfPresent(index).map { .text($0) } ?? .none
+    fileprivate init(_ row: PostgresRow, _ index: Int, _ column: Report.Column) throws {
+        switch column.kind {
+        case .text:
+            let text = try row.textIfPresent(index)
+            let month = column.name == "fiscal_month" ? text.flatMap(FiscalMonth.init) : nil
+            self = (month?.text ?? text).map { .text($0) } ?? .none
         case .percent: self = try row.int8IfPresent(index).map { .hundredths($0) } ?? .none
         case .count, .money, .instant, .flag:
             self = try row.int8IfPresent(index).map { .integer($0) } ?? .none

@@ -27,7 +27,7 @@ struct ReportSpan {
 extension ReportSpan {
     /// The column whose days, weeks or months can be partial; nil if a report has no such column.
     static func axis(of columns: [Report.Column]) -> Report.Column? {
-        ["day", "month_number", "week", "month"].lazy
+        ["day", "month_number", "week", "fiscal_month", "month"].lazy
             .compactMap { name in columns.first { $0.name == name } }.first
     }
 
@@ -36,6 +36,9 @@ extension ReportSpan {
         if case .text(let day) = row["day"] { return !isOver(dayAfter: day, by: 1) }
         if case .text(let week) = row["week"] {
             return week < from || !isOver(dayAfter: week, by: 7)
+        }
+        if let month = row["fiscalMonth"].flatMap(FiscalMonth.init) {
+            return month.firstDay < from || !isOver(dayAfter: month.next.firstDay, by: 0)
         }
         guard let end = lastMonth(of: row) else { return false }
         let first = row["month"].flatMap(Month.init)
@@ -64,6 +67,26 @@ extension ReportSpan {
         return stride(from: monday, through: end.milliseconds, by: 7 * Int(Instant.dayLength)).map {
             .text(Instant(milliseconds: $0).day)
         }
+    }
+
+    /// The months of Apple's fiscal calendar from the first day to the last.
+    var fiscalMonths: [ReportValue] {
+        guard let first = FiscalMonth(from), let end = FiscalMonth(last), first <= end else {
+            return []
+        }
+        return FiscalMonth.values(first, through: end)
+    }
+
+    /// SQL for the first instants of the months from that of the first day to the one after the last
+    /// day.
+    func starts(isFiscal: Bool) -> String {
+        var days: [String] = []
+        if isFiscal, let first = FiscalMonth(from), let end = FiscalMonth(max(from, last)) {
+            days = (first.number...end.next.number).map { FiscalMonth(number: $0).firstDay }
+        } else if let first = Month(from), let end = Month(max(from, last)) {
+            days = (first.number...end.number + 1).map { Month(number: $0).firstDay }
+        }
+        return "'{\(days.joined(separator: ","))}'::timestamp[]"
     }
 
     /// The last day of each month, and the last day.

@@ -27,10 +27,28 @@ struct ReportBench {
     /// Writes the log, and builds its tables.
     func fill(events: Int) async throws {
         _ = try await RebuildBenchLog(events: events).write(to: settings)
-        try await withLedger { ledger in _ = try await ledger.projector.rebuild() }
+        try await withLedger { ledger in
+            try await ReportBench.importRates(into: ledger)
+            _ = try await ledger.projector.rebuild()
+        }
         let session = try await PostgresSession.connect(settings)
         try await session.execute("VACUUM (ANALYZE)")
         await session.close()
+    }
+
+    private static func importRates(into ledger: Ledger) async throws {
+        var lines: [Result<RateLine<ProceedsRate>, RefusedLine>]? =
+            ReportBenchQueries.proceedsRates.enumerated().compactMap { index, rate in
+                guard let key = ProceedsRate.Key(storefront: rate.storefront, day: rate.day),
+                    let commission = Percent(rate.commission), let tax = Percent(rate.tax)
+                else { return nil }
+                let value = ProceedsRate.Value(commissionPercent: commission, taxPercent: tax)
+                return .success(RateLine(number: index + 1, rate: ProceedsRate(key, value)))
+            }
+        _ = try await ledger.importRates {
+            defer { lines = nil }
+            return lines
+        }
     }
 
     /// Events of the log.
@@ -42,18 +60,18 @@ struct ReportBench {
 
     /// One round; within a pair, each comes first equally often.
     func measure(into results: inout ReportBenchResults, isReversed: Bool) async throws {
-        for (report, plain) in try ReportBenchQueries.all() {
-            var question = ReportQuestion(report)
+        for compared in try ReportBenchQueries.all() {
+            var question = compared.question
             question.limit = ReportBench.rowsMax
-            let asked = question
+            let (asked, plain) = (question, compared.sql)
             // The report's days become the bounds of the handwritten query; it also fills the
             // caches for both.
             let bounds = try await withLedger { try await $0.report(asked) }
             let first = isReversed ? try await rows(of: plain, as: bounds) : nil
             let ours = try await timed(asked)
             let theirs = if let first { first } else { try await rows(of: plain, as: bounds) }
-            results.reports.add(ours.seconds, to: report.name)
-            results.queries.add(theirs.seconds, to: report.name)
+            results.reports.add(ours.seconds, to: compared.name)
+            results.queries.add(theirs.seconds, to: compared.name)
             try ReportBench.compare(ours.document, theirs.rows)
         }
         try await measureExport(into: &results)

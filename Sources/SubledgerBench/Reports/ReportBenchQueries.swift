@@ -9,7 +9,7 @@ import Subledger
 /// rely on the content of the bench's tables: one lane, no links, no family members' purchases.
 enum ReportBenchQueries {
     /// Every report over tables, with its query.
-    static func all() throws -> [(Report, String)] {
+    static func all() throws -> [ReportBenchCase] {
         try Report.all.map { report in
             guard
                 let query = ofCustomers[report.name] ?? ofTime[report.name] ?? ofMoney[report.name]
@@ -17,27 +17,27 @@ enum ReportBenchQueries {
             else {
                 throw Failure(Exit.internalError, "report \(report.name) has no hand-written query")
             }
-            return (report, query)
-        }
+            return ReportBenchCase(name: report.name, question: ReportQuestion(report), sql: query)
+        } + variants
     }
 
-    private static let paid = """
+    static let paid = """
         t.environment = $3 AND t.is_auto_renewable AND NOT t.is_trial_period
             AND NOT t.is_shared
             AND t.purchase_price_milliunits IS DISTINCT FROM 0
         """
 
     // What was given back later does not count; the bench's tables have no reversals.
-    private static let kept = """
+    static let kept = """
         CASE WHEN t.refunded_at >= $4 THEN t.purchase_price_milliunits ELSE t.price_milliunits END
         """
 
     private static let refunded = "count(*) FILTER (WHERE t.refunded_at < $4)"
 
-    private static let asked =
+    static let asked =
         "t.start_time >= $1::date AND t.start_time < $2::date + 1"
 
-    private static let month = "to_char(t.start_time, 'YYYY-MM')"
+    static let month = "to_char(t.start_time, 'YYYY-MM')"
 
     private static let ofCustomers = [
         "retention": """
@@ -266,7 +266,7 @@ enum ReportBenchQueries {
         ORDER BY b.day, t.lane, t.original_transaction_id, t.start_time DESC, t.ordinal DESC
         """
 
-    private static let ofMoney = [
+    static let ofMoney = [
         "seats": """
         SELECT concat(t.product_identifier, '|', b.day, '|', t.invitation_management, '|',
             count(DISTINCT t.original_transaction_id), '|',

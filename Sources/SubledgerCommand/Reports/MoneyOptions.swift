@@ -22,11 +22,12 @@ struct MoneyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Estimate proceeds (report revenue) after Apple's commission: standard, small-business.",
+            "Estimate proceeds (report revenue) after commission: standard, small-business, rates.",
             discussion: """
                 standard is 30 %, and 15 % for a subscription after a year of paid service; \
-                small-business is 15 %. Apple signs no proceeds; without this option none are \
-                printed.
+                small-business is 15 %; rates are those of commission and tax that you imported, \
+                by the storefront and the day of each purchase. Apple signs no proceeds; without \
+                this option none are printed.
                 """
         ),
         transform: MoneyOptions.commission
@@ -55,7 +56,7 @@ struct MoneyOptions: ParsableArguments {
     private static func commission(_ word: String) throws -> ReportMoney.Commission {
         guard let commission = ReportMoney.Commission(rawValue: word) else {
             throw ValidationError(
-                "invalid --commission '\(word)'; expected standard or small-business"
+                "invalid --commission '\(word)'; expected standard, small-business or rates"
             )
         }
         return commission

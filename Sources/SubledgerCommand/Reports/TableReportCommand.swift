@@ -53,7 +53,8 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         help: ArgumentHelp(
             "Break down by these dimensions, separated by commas, or by none.",
             discussion: """
-                Those of month, week, product, country and offer that `report list` names.
+                Those of month, week, fiscal-month, product, country and offer that `report list` \
+                names. A fiscal-month is one of Apple's calendar: FY2026-01 is October of 2025.
                 """,
             valueName: "dimensions"
         ),

@@ -90,7 +90,7 @@ struct ReportChangesRun {
         try await compute(after: nil)
         ground.recordedUntil = after.recordedUntil
         if before.recordedUntil != after.recordedUntil,
-            questions.contains(where: { $0.money.currency != nil })
+            questions.contains(where: { $0.money.usesRates })
         {
             try await compute(after: ReportCause.rates.rawValue)
         }

@@ -1,7 +1,6 @@
 -- The last days of the requested months, and the last requested day, as b.day, each with the first
 -- instant that does not count: the midnight after it, or that of a last day that is not over.
 (SELECT e.day, least((e.day + 1)::timestamp AT TIME ZONE 'UTC', $4) AS until
-    FROM (SELECT least((m + interval '1 month')::date - 1, $2::date) AS day
-        FROM generate_series(date_trunc('month', $1::date::timestamp),
-            $2::date::timestamp, interval '1 month') AS m) e
+    FROM (SELECT least(m::date - 1, $2::date) AS day
+        FROM unnest({{months}}) AS m) e
     WHERE e.day >= $1::date) b

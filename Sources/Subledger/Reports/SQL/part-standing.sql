@@ -7,13 +7,12 @@ SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) {{standing_columns
     CROSS JOIN LATERAL (
         SELECT ((u - interval '1 millisecond') AT TIME ZONE 'UTC')::date AS day, u AS until
         FROM (
-            SELECT m AT TIME ZONE 'UTC' AS u FROM generate_series(
-                interval '1 month' + date_trunc('month', greatest(
-                    t.start_time AT TIME ZONE 'UTC', $1::date::timestamp)),
-                least(t.effective_end_time, $4) AT TIME ZONE 'UTC', interval '1 month') m
+            SELECT ({{months}})[n] AT TIME ZONE 'UTC' AS u FROM generate_series(
+                1 + width_bucket(greatest(
+                    t.start_time AT TIME ZONE 'UTC', $1::date::timestamp), {{months}}),
+                width_bucket(least(t.effective_end_time, $4) AT TIME ZONE 'UTC', {{months}})) n
             UNION ALL SELECT $4
-            WHERE $4 <> date_trunc('month', $4 AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
-                AND $1::date <= $2::date
+            WHERE $4 AT TIME ZONE 'UTC' <> ALL ({{months}}) AND $1::date <= $2::date
         ) e
         WHERE t.start_time < u AND t.effective_end_time >= u
     ) b

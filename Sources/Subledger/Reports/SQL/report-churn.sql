@@ -54,13 +54,12 @@ FROM (
             (i.lane IS NULL)::integer
         FROM span s
         CROSS JOIN LATERAL (
-            SELECT m::date AS day FROM generate_series(
-                greatest(date_trunc('month', s.since::timestamp) + interval '1 month',
-                    date_trunc('month', $1::date::timestamp)),
-                least(s.until, $2::date)::timestamp, interval '1 month') m
-            WHERE m >= $1::date
+            SELECT ({{months}})[n]::date AS day FROM generate_series(
+                1 + width_bucket(s.since::timestamp, {{months}}),
+                width_bucket(least(s.until, $2::date)::timestamp, {{months}})) n
+            WHERE ({{months}})[n] >= $1::date
             UNION ALL SELECT $1::date
-            WHERE extract(day FROM $1::date) <> 1 AND s.since < $1::date
+            WHERE $1::date::timestamp <> ALL ({{months}}) AND s.since < $1::date
                 AND s.until >= $1::date AND $1::date <= $2::date
         ) b
         -- Whether it is active at the end of the group's time, by whatever purchase.

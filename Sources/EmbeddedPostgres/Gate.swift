@@ -1,13 +1,13 @@
 /// Lets a limited number of tasks through at once, the others in order of arrival.
-public actor Gate {
+actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Makes a gate for that many tasks at once.
-    public init(width: Int) { free = width }
+    init(width: Int) { free = width }
 
     /// Waits for a place; every call needs one of ``leave()``.
-    public func enter() async {
+    func enter() async {
         if free > 0 {
             free -= 1
             return
@@ -16,7 +16,7 @@ public actor Gate {
     }
 
     /// Gives the place to the next.
-    public func leave() {
+    func leave() {
         if waiting.isEmpty {
             free += 1
         } else {
