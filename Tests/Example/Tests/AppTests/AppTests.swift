@@ -46,6 +46,7 @@ struct AppTests {
         try await withServer { client, ledger in
             _ = try await CatalogStore(log: ledger.log).add(
                 try CatalogFile.read(Array(catalog.utf8)),
+                effectiveFrom: nil,
                 source: "entitlements.json",
                 recordedAt: .systemClock()
             )
