@@ -8,46 +8,44 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let rsa = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
-let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
-let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let configuration = Target.Dependency.product(
-    name: "Configuration",
-    package: "swift-configuration"
-)
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let hummingbirdTesting = Target.Dependency.product(
-    name: "HummingbirdTesting",
-    package: "hummingbird"
-)
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
-let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let asyncHTTPClient = Target.Dependency.product(
-    name: "AsyncHTTPClient",
-    package: "async-http-client"
-)
-let lifecycle = Target.Dependency.product(
-    name: "ServiceLifecycle",
-    package: "swift-service-lifecycle"
-)
-let unixSignals = Target.Dependency.product(
-    name: "UnixSignals",
-    package: "swift-service-lifecycle"
-)
-let argumentParser = Target.Dependency.product(
-    name: "ArgumentParser",
-    package: "swift-argument-parser"
-)
+// What the library alone needs neither to fetch nor to build: a package that depends on it with
+// `traits: []` gets none of it. Here all traits are on.
+let http: Set = ["HTTP"]
+let appStore: Set = ["AppStore"]
+let network = http.union(appStore)
+let command: Set = ["Command"]
+
+/// A product of another package; without traits, it is always needed.
+func product(
+    _ name: String,
+    of package: String,
+    for traits: Set<String>? = nil
+) -> Target.Dependency {
+    .product(name: name, package: package, condition: traits.flatMap { .when(traits: $0) })
+}
+
+let crypto = product("Crypto", of: "swift-crypto")
+let rsa = product("_CryptoExtras", of: "swift-crypto")
+let x509 = product("X509", of: "swift-certificates")
+let asn1 = product("SwiftASN1", of: "swift-asn1")
+let hummingbird = product("Hummingbird", of: "hummingbird", for: http)
+let hummingbirdCore = product("HummingbirdCore", of: "hummingbird", for: http)
+let hummingbirdTLS = product("HummingbirdTLS", of: "hummingbird", for: http)
+let nioSSL = product("NIOSSL", of: "swift-nio-ssl", for: http)
+let configuration = product("Configuration", of: "swift-configuration", for: command)
+let systemPackage = product("SystemPackage", of: "swift-system", for: command)
+let hummingbirdTesting = product("HummingbirdTesting", of: "hummingbird", for: http)
+let httpTypes = product("HTTPTypes", of: "swift-http-types", for: http)
+let nioCore = product("NIOCore", of: "swift-nio", for: network)
+let nioHTTP1 = product("NIOHTTP1", of: "swift-nio", for: network)
+let nioPosix = product("NIOPosix", of: "swift-nio", for: network)
+let logging = product("Logging", of: "swift-log", for: http)
+let metrics = product("Metrics", of: "swift-metrics", for: http)
+let coreMetrics = product("CoreMetrics", of: "swift-metrics", for: http)
+let asyncHTTPClient = product("AsyncHTTPClient", of: "async-http-client", for: appStore)
+let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", for: http)
+let unixSignals = product("UnixSignals", of: "swift-service-lifecycle", for: http)
+let argumentParser = product("ArgumentParser", of: "swift-argument-parser", for: command)
 
 // Arrows point down only; `make lint` builds with the dependency-import check.
 let package = Package(
@@ -59,6 +57,17 @@ let package = Package(
         .library(name: "Subledger", targets: ["Subledger"]),
         .library(name: "SubledgerHTTP", targets: ["SubledgerHTTP"]),
         .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
+        .library(name: "SubledgerAppStore", targets: ["SubledgerAppStore"]),
+    ],
+    traits: [
+        .trait(name: "HTTP", description: "For the product SubledgerHTTP."),
+        .trait(name: "AppStore", description: "For the product SubledgerAppStore."),
+        .trait(
+            name: "Command",
+            description: "For the programs.",
+            enabledTraits: ["HTTP", "AppStore"]
+        ),
+        .default(enabledTraits: ["Command"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
