@@ -138,15 +138,24 @@ extension Ledger {
         sandbox: SandboxPolicy = .never
     ) async throws -> EntitlementsDocument {
         try await log.onOneConnection {
-            var document = try await entitlements(subject, at: instant, knownAt: knownAt)
-            guard document.environment == .production,
-                let rule = sandbox.rule(for: subject.id, at: instant)
-            else { return document }
-            var tested = subject
-            tested.environment = .sandbox
-            document.add(try await entitlements(tested, at: instant, knownAt: knownAt), by: rule)
-            return document
+            try await entitlements(subject, at: instant, knownAt: knownAt, counting: sandbox)
         }
+    }
+
+    private func entitlements(
+        _ subject: SubjectID,
+        at instant: Instant,
+        knownAt: KnownAt,
+        counting sandbox: SandboxPolicy
+    ) async throws -> EntitlementsDocument {
+        var document = try await entitlements(subject, at: instant, knownAt: knownAt)
+        guard document.environment == .production,
+            let rule = sandbox.rule(for: subject.id, at: instant)
+        else { return document }
+        var tested = subject
+        tested.environment = .sandbox
+        document.add(try await entitlements(tested, at: instant, knownAt: knownAt), by: rule)
+        return document
     }
 
     private func entitlements(
