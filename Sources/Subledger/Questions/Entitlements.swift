@@ -142,6 +142,8 @@ extension Ledger {
         }
     }
 
+    // Inlined into the closure above, it crashes the optimiser of Swift 6.3.1.
+    @inline(never)
     private func entitlements(
         _ subject: SubjectID,
         at instant: Instant,
