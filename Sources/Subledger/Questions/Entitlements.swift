@@ -137,19 +137,6 @@ extension Ledger {
         knownAt: KnownAt = .latest,
         sandbox: SandboxPolicy = .never
     ) async throws -> EntitlementsDocument {
-        try await log.onOneConnection {
-            try await entitlements(subject, at: instant, knownAt: knownAt, counting: sandbox)
-        }
-    }
-
-    // Inlined into the closure above, it crashes the optimiser of Swift 6.3.1.
-    @inline(never)
-    private func entitlements(
-        _ subject: SubjectID,
-        at instant: Instant,
-        knownAt: KnownAt,
-        counting sandbox: SandboxPolicy
-    ) async throws -> EntitlementsDocument {
         var document = try await entitlements(subject, at: instant, knownAt: knownAt)
         guard document.environment == .production,
             let rule = sandbox.rule(for: subject.id, at: instant)
@@ -160,6 +147,8 @@ extension Ledger {
         return document
     }
 
+    // Inlined, it crashes the optimiser of Swift 6.3.1.
+    @inline(never)
     private func entitlements(
         _ subject: SubjectID,
         at instant: Instant,
