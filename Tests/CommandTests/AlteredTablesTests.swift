@@ -296,7 +296,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             words: "the live table \(table) no longer exists"
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds",
+            sql: "DROP VIEW projection.refunds CASCADE",
             kind: "view",
             words: hidden
         ),
@@ -306,18 +306,18 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; \(view) LIMIT 1000",
+            sql: "DROP VIEW projection.refunds CASCADE; \(view) LIMIT 1000",
             kind: "view",
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; "
+            sql: "DROP VIEW projection.refunds CASCADE; "
                 + "CREATE VIEW projection.refunds AS SELECT environment FROM \(table)",
             kind: "view",
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; "
+            sql: "DROP VIEW projection.refunds CASCADE; "
                 + "CREATE TABLE projection.refunds AS SELECT * FROM \(table)",
             kind: "view",
             words: hidden,
@@ -328,7 +328,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
     // A column that a view shows can be neither dropped nor given another type.
     private var afterDropOfTheView: Alteration {
         Alteration(
-            sql: "DROP VIEW projection.refunds; \(sql); \(Alteration.view)",
+            sql: "DROP VIEW projection.refunds CASCADE; \(sql); \(Alteration.view)",
             kind: kind,
             words: words
         )

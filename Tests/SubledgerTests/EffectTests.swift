@@ -47,9 +47,12 @@ struct EffectTests {
                     "purchased", "access_began 2026-02-05", "renewal_turned_off",
                     "renewal_turned_on", "renewed", "access_extended 2026-03-05", "renewed",
                     "plan_changed", "access_extended 2026-03-10", "refunded",
-                    "access_ended 2026-02-15", "refund_reversed", "access_began 2026-03-10",
-                    "period_extended", "access_extended 2026-03-15", "renewal_turned_off",
-                    "expired", "access_ended 2026-03-15",
+                    "renewal_turned_off", "access_ended 2026-02-15", "refund_reversed",
+                    "renewal_turned_on", "access_began 2026-03-10",
+                    // The end of their period is another one now.
+                    "renewed!", "refunded!", "renewal_turned_off!", "refund_reversed!",
+                    "renewal_turned_on!", "period_extended", "access_extended 2026-03-15",
+                    "renewal_turned_off", "expired", "access_ended 2026-03-15",
                 ]
             )
             #expect(effects.allSatisfy { $0.stream == life.stream && !$0.cause.isEmpty })
@@ -81,6 +84,9 @@ struct EffectTests {
 
             var open: Set<StreamID> = []
             for effect in effects {
+                guard case .access(let before, let after) = effect.change.subject,
+                    (after ?? before)?.isOneTime == false
+                else { continue }
                 if effect.kind == .accessBegan { open.insert(effect.stream) }
                 if effect.kind == .accessEnded { open.remove(effect.stream) }
             }
