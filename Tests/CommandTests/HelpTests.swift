@@ -142,7 +142,7 @@ import Testing
         "--from": "2026-01-01",
         "--group": "pro", "--host": "127.0.0.1", "--html": "page.html", "--into": "beside",
         "--issuer-id": "issuer", "--jobs": "1", "--key": "key.p8", "--key-id": "key",
-        "--known": "1..2", "--known-at": "1", "--lanes": "2",
+        "--kind": "currency", "--known": "1..2", "--known-at": "1", "--lanes": "2",
         "--late-notification": "1d", "--late-renewal": "1d", "--lease": "10", "--limit": "1",
         "--lock-timeout": "1", "--log-format": "json", "--log-level": "info",
         "--loop-changes": "3", "--loop-days": "3", "--lose": "1",
