@@ -17,6 +17,7 @@ import Testing
         ["Projections/Interpret/Renewal/"],
         ["Projections/Interpret/PlanChanges/"],
         ["Projections/Tables/", "Projections/Analytics/"],
+        ["Projections/Effects/"],
         ["Projections/Questions/"],
         ["Projections/Projections.swift"],
     ]

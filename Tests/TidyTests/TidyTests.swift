@@ -111,8 +111,8 @@ import Testing
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
-                "Sources/Subledger/Ledger+Opening.swift", "Sources/SubledgerCommand/",
-                "Sources/SubledgerTesting/",
+                "Sources/Subledger/Ledger+Opening.swift", "Sources/Subledger/PrivateServer.swift",
+                "Sources/SubledgerCommand/", "Sources/SubledgerTesting/",
             ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",

@@ -273,8 +273,7 @@ struct ServeCommand: AsyncParsableCommand {
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
-        let hasConsole = plan.hasConsole
-        if hasConsole {
+        if plan.hasConsole {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
@@ -287,7 +286,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
             manager?.notify(["READY=1", "STATUS=listening at \(url)"])
-            if hasConsole { announce("the console is at \(url)/console") }
+            if plan.hasConsole { announce("the console is at \(url)/console") }
         }
         do {
             try await server.run()

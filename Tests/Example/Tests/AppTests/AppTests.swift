@@ -9,7 +9,7 @@ import Testing
 
 /// The server of the app, with an App Store and a ledger of each test's own.
 struct AppTests {
-    private let store = TestStore(now: .systemClock())
+    private let store = TestStore(now: Instant(Date(timeIntervalSinceNow: -3600)))
     private let pro = TestStore.Product("com.example.app.pro")
     private let customer = UUID()
 
