@@ -257,7 +257,6 @@ struct ServeCommand: AsyncParsableCommand {
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
         if options.follows { try await ledger.projector.checkMayFollow() }
-
         let asking = try await plan.asking(ledger, credentials)
         let announce = plan.announcer(logger)
         for line in try await plan.introduction(ledger, trusting: policy) { announce(line) }
@@ -273,7 +272,8 @@ struct ServeCommand: AsyncParsableCommand {
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
-        if plan.hasConsole {
+        let hasConsole = plan.hasConsole
+        if hasConsole {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
@@ -286,7 +286,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
             manager?.notify(["READY=1", "STATUS=listening at \(url)"])
-            if plan.hasConsole { announce("the console is at \(url)/console") }
+            if hasConsole { announce("the console is at \(url)/console") }
         }
         do {
             try await server.run()
