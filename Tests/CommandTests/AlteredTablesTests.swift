@@ -21,8 +21,9 @@ struct AlteredTablesTests {
             }
             #expect(!check.output.contains("is new"), "\(check.output)")
             let document = try await command.json(Altered.self, exit: 3, "tables", "check")
-            #expect(document.alterations.map(\.kind) == [alteration.kind])
-            #expect(document.alterations.allSatisfy { $0.projection == "refunds" })
+            // A view for other tools reads this one, and goes with it.
+            let own = document.alterations.filter { $0.projection == "refunds" }
+            #expect(own.map(\.kind) == [alteration.kind])
 
             if let next = alteration.next {
                 let refusal = try await command.run("rebuild", "refunds", "--quiet")
@@ -279,12 +280,6 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             kind: "table",
             words: "nothing instead of purchase_price_milliunits bigint"
         ).afterDropOfTheView,
-        // Without it no row can be found.
-        Alteration(
-            sql: "ALTER TABLE \(table) DROP COLUMN ordinal",
-            kind: "table",
-            words: "nothing instead of ordinal integer"
-        ).afterDropOfTheView,
         Alteration(
             sql: "DROP TABLE \(table) CASCADE",
             kind: "table",
@@ -312,7 +307,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
         Alteration(
             sql: "DROP VIEW projection.refunds CASCADE; "
-                + "CREATE VIEW projection.refunds AS SELECT environment FROM \(table)",
+                + "\(view) WHERE environment <> ''",
             kind: "view",
             words: hidden
         ),

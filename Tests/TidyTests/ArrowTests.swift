@@ -17,8 +17,8 @@ import Testing
         ["Projections/Interpret/Renewal/"],
         ["Projections/Interpret/PlanChanges/"],
         ["Projections/Tables/", "Projections/Analytics/"],
-        ["Projections/Effects/"],
         ["Projections/Questions/"],
+        ["Projections/Effects/"],
         ["Projections/Projections.swift"],
     ]
 
