@@ -187,6 +187,7 @@ import Testing
         "rebuild --samples": "rebuild --with policy.json",
         "rebuild --html": "rebuild --with policy.json", "follow --wait-for": "follow",
         "follow --timeout": "follow --wait-for 1",
+        "entitlements --sign": "entitlements 1",
         "entitlements --signed-for": "entitlements 1 --sign key.pem",
         "verify --public-key": "verify --against checkpoint.json",
         "verify --root-certificate": "verify --signatures",
