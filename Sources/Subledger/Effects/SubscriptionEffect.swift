@@ -6,7 +6,7 @@ public import Projections
 /// about it.
 ///
 /// Where a fact came from does not matter: a notification, a receipt, an answer of Apple. A fact that
-/// comes late corrects what earlier effects said (``EffectChange/isCorrection``). Time alone is no
+/// comes late corrects what earlier effects said (`EffectChange.isCorrection`). Time alone is no
 /// commit, so an effect of access carries the instant until which it lasts, and `access_ended`
 /// follows only when a later statement of Apple confirms it.
 public struct SubscriptionEffect: Identifiable, Sendable {
