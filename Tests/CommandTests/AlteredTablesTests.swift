@@ -21,9 +21,11 @@ struct AlteredTablesTests {
             }
             #expect(!check.output.contains("is new"), "\(check.output)")
             let document = try await command.json(Altered.self, exit: 3, "tables", "check")
-            // A view for other tools reads this one, and goes with it.
             let own = document.alterations.filter { $0.projection == "refunds" }
             #expect(own.map(\.kind) == [alteration.kind])
+            // It reads this view, and goes with it.
+            let others = document.alterations.map(\.projection).filter { $0 != "refunds" }
+            #expect(others.isEmpty || others == ["analytics.recognised_revenue"], "\(others)")
 
             if let next = alteration.next {
                 let refusal = try await command.run("rebuild", "refunds", "--quiet")
@@ -280,6 +282,12 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             kind: "table",
             words: "nothing instead of purchase_price_milliunits bigint"
         ).afterDropOfTheView,
+        // Without it no row can be found.
+        Alteration(
+            sql: "ALTER TABLE \(table) DROP COLUMN ordinal",
+            kind: "table",
+            words: "nothing instead of ordinal integer"
+        ).afterDropOfTheView,
         Alteration(
             sql: "DROP TABLE \(table) CASCADE",
             kind: "table",
@@ -307,7 +315,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
         Alteration(
             sql: "DROP VIEW projection.refunds CASCADE; "
-                + "\(view) WHERE environment <> ''",
+                + "CREATE VIEW projection.refunds AS SELECT environment FROM \(table)",
             kind: "view",
             words: hidden
         ),
