@@ -124,6 +124,31 @@ import Testing
         }
     }
 
+    @Test func `whom a round asked about is not selected again in it, however short the pause`()
+        async throws
+    {
+        try await Self.store(8) { store in
+            try await PolledLedger.run(seed: Self.seed) { polled in
+                try await polled.ingestEverything(of: store.server.lives, until: Self.now)
+                func select(after earlier: AskableCustomers?) async throws -> AskableCustomers {
+                    try await polled.ledger.log.customersToAsk(
+                        in: .production,
+                        subscribers: false,
+                        pause: 0,
+                        after: earlier,
+                        limit: 100
+                    )
+                }
+                let earlier = try await select(after: nil)
+                _ = try await polled.poll(.all, store, pauseSeconds: 0)
+                let again = try await select(after: nil)
+                #expect(!again.streams.isEmpty && again.recent == 0)
+                let rest = try await select(after: earlier)
+                #expect(rest.streams.isEmpty && rest.recent == again.streams.count)
+            }
+        }
+    }
+
     @Test func `several pollers share the work and ask nothing twice`() async throws {
         try await Self.store(12) { store in
             try await PolledLedger.run(seed: Self.seed) { polled in
