@@ -7,10 +7,9 @@ public import Subledger
 /// Empty ledgers, each of which one test has to itself.
 ///
 /// The first one of a process starts a private PostgreSQL server in a temporary folder, which ends
-/// with the process, and creates the schema; each further ledger is a copy of that, made in a few
-/// dozen milliseconds and dropped after its test. It needs PostgreSQL's server programs on this
-/// machine; with SUBLEDGER_TEST_DATABASE_URL, the connection string of a superuser, ledgers are
-/// databases of that server instead.
+/// with the process, and creates the schema; each ledger is a copy of that, and is dropped after its
+/// test. It needs PostgreSQL's server programs on this machine; with SUBLEDGER_TEST_DATABASE_URL, the
+/// connection string of a superuser, ledgers are databases of that server instead.
 public enum TestLedger {
     /// Lends a test an empty ledger, and drops it afterwards.
     ///

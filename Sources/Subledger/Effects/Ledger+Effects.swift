@@ -70,7 +70,7 @@ extension Ledger {
 /// The effects of a ledger, in the order of commits within a lane, so in order for a subscription;
 /// each at least once.
 ///
-/// Nothing is read that is not asked for: a slow reader holds up nobody, and memory does not grow.
+/// It reads only as far as it is asked for, so a slow reader delays nobody and memory does not grow.
 /// While the database is unavailable, a reader that follows waits for it.
 public struct SubscriptionEffects: AsyncSequence, Sendable {
     /// An effect.
