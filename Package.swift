@@ -56,6 +56,7 @@ let package = Package(
         .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
         .library(name: "SubledgerHTTP", targets: ["SubledgerHTTP"]),
+        .library(name: "SubledgerTesting", targets: ["SubledgerTesting"]),
         .library(name: "SubledgerAppStore", targets: ["SubledgerAppStore"]),
     ],
     traits: [
@@ -223,6 +224,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "SubledgerTesting",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "Projections", "Subledger",
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SimulatedStoreService",
             dependencies: [
                 "AppStoreSimulator", "Events", "Projections", asyncHTTPClient, crypto, httpTypes,
@@ -326,10 +335,19 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
-                "Events", "Postgres", "Projections", "Projector", "Subledger", "TestSupport",
+                "App", "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "SubledgerTesting",
+                "TestSupport",
             ],
             exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SubledgerTestingTests",
+            dependencies: [
+                "AppStore", "Events", "Projections", "Subledger", "SubledgerTesting",
+                "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -347,8 +365,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
                 "Postgres", "Projections", "Subledger", "SubledgerCommand", "SubledgerHTTP",
-                "TestSupport", coreMetrics, httpTypes, hummingbird, hummingbirdTesting, logging,
-                nioCore, nioSSL,
+                "SubledgerTesting", "TestSupport", coreMetrics, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
         ),
@@ -356,7 +374,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "AppStoreSimulator", "CommandSupport", "EmbeddedPostgres", "EventLog", "Events",
-                "Example", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
+                "App", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
                 "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
@@ -367,9 +385,17 @@ let package = Package(
         ),
         // Not a product: what the documentation shows to those who embed the ledger.
         .executableTarget(
-            name: "Example",
-            dependencies: ["Subledger", "SubledgerHTTP", hummingbird, nioCore],
-            path: "Tests/Example",
+            name: "App",
+            dependencies: ["Subledger", "SubledgerHTTP", hummingbird],
+            path: "Tests/Example/Sources/App",
+            packageAccess: false
+        ),
+        .testTarget(
+            name: "AppTests",
+            dependencies: [
+                "App", "Subledger", "SubledgerTesting", hummingbird, hummingbirdTesting,
+            ],
+            path: "Tests/Example/Tests/AppTests",
             packageAccess: false
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.

@@ -242,6 +242,13 @@ package enum Schema {
             check: text(PackageResources.check_v018_proceeds_rate_sql),
             workingTable: "operation.proceeds_rate"
         ),
+        Migration(
+            version: 19,
+            name: "v019-consumer",
+            sql: text(PackageResources.v019_consumer_sql),
+            check: text(PackageResources.check_v019_consumer_sql),
+            workingTable: "operation.consumer"
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -1117,6 +1117,22 @@ COMMENT ON COLUMN operation.backfill.started_at IS 'When it was begun first, on 
 
 COMMENT ON COLUMN operation.backfill.finished_at IS 'When everything was asked; NULL where an interrupted one can go on.';
 
+CREATE TABLE operation.consumer (
+    name text NOT NULL COLLATE pg_catalog."C",
+    cursor text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL COLLATE pg_catalog."C",
+    acknowledged_at timestamp with time zone NOT NULL,
+    CONSTRAINT consumer_name_length CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200)))
+);
+
+COMMENT ON TABLE operation.consumer IS 'The named readers of effects: one row each. Not part of the log; a reader whose row is deleted begins again.';
+
+COMMENT ON COLUMN operation.consumer.cursor IS 'The cursor of the last effect that it acknowledged; empty at the beginning of the log.';
+
+COMMENT ON COLUMN operation.consumer.holder IS 'A random word of the process that last took the name. Only that process moves the cursor.';
+
+COMMENT ON COLUMN operation.consumer.acknowledged_at IS 'When the cursor last moved, on the server''s clock.';
+
 CREATE TABLE operation.currency_rate (
     base_currency text NOT NULL COLLATE pg_catalog."C",
     currency text NOT NULL COLLATE pg_catalog."C",
@@ -1222,6 +1238,37 @@ COMMENT ON COLUMN operation.poll.answered_at IS 'When Apple answered last, on th
 
 COMMENT ON COLUMN operation.poll.holder IS 'Which poller is asking now; NULL where none is. It may be taken over once it has expired.';
 
+CREATE TABLE operation.proceeds_rate (
+    storefront text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    revision integer NOT NULL,
+    commission_percent numeric(14,12) NOT NULL,
+    commission_after_year_percent numeric(14,12) NOT NULL,
+    tax_percent numeric(14,12) NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT proceeds_rate_day_has_four_digits CHECK (((day >= '0001-01-01'::date) AND (day <= '9999-12-31'::date))),
+    CONSTRAINT proceeds_rate_leaves_something CHECK (((commission_percent >= (0)::numeric) AND (commission_percent < (100)::numeric) AND (commission_after_year_percent >= (0)::numeric) AND (commission_after_year_percent < (100)::numeric) AND (tax_percent >= (0)::numeric) AND (tax_percent < (100)::numeric))),
+    CONSTRAINT proceeds_rate_revision_counts_from_one CHECK ((revision >= 1)),
+    CONSTRAINT proceeds_rate_storefront_is_iso_3166 CHECK ((storefront ~ '^([A-Z]{3}|[*])$'::text))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE operation.proceeds_rate IS 'Rates of commission and tax that the operator imported: one row a storefront, day and revision. Append-only; of several revisions the last one that was recorded by then holds.';
+
+COMMENT ON COLUMN operation.proceeds_rate.storefront IS 'Country of the storefront, ISO 3166-1 alpha-3; * for all storefronts without a rate of their own.';
+
+COMMENT ON COLUMN operation.proceeds_rate.day IS 'The first day, UTC, for whose purchases it holds: until the next day that has one.';
+
+COMMENT ON COLUMN operation.proceeds_rate.revision IS 'Counts up, from 1, when another rate is imported for the same day.';
+
+COMMENT ON COLUMN operation.proceeds_rate.commission_percent IS 'What Apple keeps of the price without tax, in percent.';
+
+COMMENT ON COLUMN operation.proceeds_rate.commission_after_year_percent IS 'The same for a subscription after a year of paid service.';
+
+COMMENT ON COLUMN operation.proceeds_rate.tax_percent IS 'The share of the price that is tax, in percent.';
+
+COMMENT ON COLUMN operation.proceeds_rate.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+
 CREATE TABLE operation.token (
     name text NOT NULL COLLATE pg_catalog."C",
     roles text[] NOT NULL COLLATE pg_catalog."C",
@@ -1313,6 +1360,9 @@ ALTER TABLE ONLY operation.audit
 ALTER TABLE ONLY operation.backfill
     ADD CONSTRAINT backfill_pkey PRIMARY KEY (environment, is_complete);
 
+ALTER TABLE ONLY operation.consumer
+    ADD CONSTRAINT consumer_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY operation.currency_rate
     ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
 
@@ -1330,6 +1380,9 @@ ALTER TABLE ONLY operation.newest_signature
 
 ALTER TABLE ONLY operation.poll
     ADD CONSTRAINT poll_pkey PRIMARY KEY (lane, environment, original_transaction_id);
+
+ALTER TABLE ONLY operation.proceeds_rate
+    ADD CONSTRAINT proceeds_rate_pkey PRIMARY KEY (storefront, day, revision);
 
 ALTER TABLE ONLY operation.token
     ADD CONSTRAINT token_pkey PRIMARY KEY (name);
@@ -1476,9 +1529,17 @@ CREATE TRIGGER append_only_clock BEFORE INSERT ON operation.currency_rate FOR EA
 
 ALTER TABLE operation.currency_rate ENABLE ALWAYS TRIGGER append_only_clock;
 
+CREATE TRIGGER append_only_clock BEFORE INSERT ON operation.proceeds_rate FOR EACH ROW EXECUTE FUNCTION ledger.refuse_other_clock();
+
+ALTER TABLE operation.proceeds_rate ENABLE ALWAYS TRIGGER append_only_clock;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON operation.currency_rate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE operation.currency_rate ENABLE ALWAYS TRIGGER append_only_statement;
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON operation.proceeds_rate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE operation.proceeds_rate ENABLE ALWAYS TRIGGER append_only_statement;
 
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
@@ -1560,6 +1621,9 @@ GRANT SELECT ON TABLE operation.audit TO ledger_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.backfill TO ledger_writer;
 GRANT SELECT ON TABLE operation.backfill TO ledger_reader;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.consumer TO ledger_writer;
+GRANT SELECT ON TABLE operation.consumer TO ledger_reader;
+
 GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;
 
@@ -1580,6 +1644,9 @@ GRANT INSERT,DELETE,UPDATE ON TABLE operation.newest_signature TO ledger_project
 
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.poll TO ledger_writer;
 GRANT SELECT ON TABLE operation.poll TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE operation.proceeds_rate TO ledger_writer;
+GRANT SELECT ON TABLE operation.proceeds_rate TO ledger_reader;
 
 GRANT SELECT ON TABLE operation.token TO ledger_writer;
 GRANT SELECT ON TABLE operation.token TO ledger_reader;

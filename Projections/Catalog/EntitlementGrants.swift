@@ -30,11 +30,6 @@ package struct EntitlementGrants: Hashable, Sendable {
         (products + groups.map { "group \($0)" }).joined(separator: ", ")
     }
 
-    /// The access that grants the entitlement.
-    package var scopes: [AccessScope] {
-        products.map(AccessScope.product) + groups.map { .group(.identified($0)) }
-    }
-
     private static func ordered(_ ids: [String]) -> [String] {
         ids.sorted { byBytes($0, $1) ?? false }.reduce(into: []) { unique, id in
             if unique.last.map({ byBytes($0, id) != nil }) ?? true { unique.append(id) }

@@ -1,9 +1,11 @@
 /// A view of timelines as a table: its DDL and, for each timeline, its rows.
 ///
-/// To add one: a folder with the fold and its SQL, and a line in `Projections.swift`. Only `name`,
-/// `version`, `columns`, `tableSQL` and `rows` are required; the README has a complete one.
+/// To add one, write the fold in your app and pass it where the ledger is opened:
+/// `Ledger.open(…, projections: .standard + [Trials()])`. Only `name`, `version`, `columns`,
+/// `tableSQL` and `rows` are required; the README has a complete one.
 public protocol Projection: Sendable {
-    /// The table's name, without a schema.
+    /// The table's name, without a schema: lower-case letters, digits and underscores, at most 63
+    /// bytes, different from the names of all other projections of the database.
     var name: String { get }
     /// Incremented whenever the same events give different rows, or the table has another
     /// structure.

@@ -32,13 +32,15 @@ package struct LifeIdentity: Hashable, Sendable {
     private let transactionBase: Int64
     private let lineItemBase: Int64
 
-    /// The life with that number; store and token follow from the seed unless given.
+    /// The life with that number; store and token follow from the seed unless given, and there is no
+    /// token if none shall be drawn.
     package init(
         seed: UInt64,
         index: Int64,
         ownership: Ownership = .purchased,
         storefront: SimulatedStorefront? = nil,
         appAccountToken token: String? = nil,
+        drawsToken: Bool = true,
         bundle: SimulatedBundle? = nil,
         previousOriginalTransactionId: String? = nil
     ) {
@@ -51,7 +53,7 @@ package struct LifeIdentity: Hashable, Sendable {
         var generator = SeededGenerator(seed: seed ^ Self.branch, branch: UInt64(index))
         let chosen = generator.element(of: SimulatedStorefront.all) ?? SimulatedStorefront.all[0]
         let drawn = generator.chance(percent: 60) ? generator.uuid() : nil
-        appAccountToken = token ?? drawn
+        appAccountToken = token ?? (drawsToken ? drawn : nil)
         appTransactionId = String(
             704_000_000_000_000_000 + generator.integer(in: 0...999_999_999_999)
         )

@@ -69,6 +69,8 @@ public struct EventLogError: Error, Sendable {
         /// Too many appends are waiting for the database; this one was not accepted, try it again
         /// later.
         case queueFull = "queue-full"
+        /// Another process reads as the consumer of that name.
+        case consumerInUse = "consumer-in-use"
         /// A pooler in front of the database does not preserve session settings.
         case sharedConnection = "shared-connection"
         /// The log was closed.
@@ -84,7 +86,7 @@ public struct EventLogError: Error, Sendable {
     public var isRetryable: Bool {
         switch code {
         case .databaseUnavailable, .lanesUnavailable, .tableInUse, .queueFull, .tooManyConnections,
-            .diskFull:
+            .diskFull, .consumerInUse:
             true
         default: false
         }

@@ -193,6 +193,17 @@ package actor PostgresSession {
         }
     }
 
+    /// Waits for a NOTIFY of a channel that the session listens to, and takes all that have arrived.
+    ///
+    /// Occupies the session meanwhile.
+    ///
+    /// - Parameter duration: The longest wait.
+    /// - Returns: Whether one came.
+    /// - Throws: `connectionLost`, and `cancelled` if the task is.
+    package func waitForNotification(atMost duration: Duration) throws(PostgresError) -> Bool {
+        try openConnection().waitForNotification(by: Deadline(after: duration))
+    }
+
     /// Limits all waiting for the server from now on; nil removes the limit.
     ///
     /// A statement that is waiting when the deadline passes, even a COMMIT, fails with

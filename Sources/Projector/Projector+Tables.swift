@@ -18,6 +18,9 @@ extension Projector {
         public let isCurrent: Bool
         /// Whether this program has a projection with that name.
         public let isKnown: Bool
+        /// Module and type of the fold, such as `App.Trials`: whose the table is; nil where an older
+        /// version of this program built it.
+        public let fold: String?
         /// Newest version of the catalog used by the fold; 0 for none.
         public let catalogVersion: Int
         /// The policy of a what-if; nil for the policy in force.
@@ -32,6 +35,11 @@ extension Projector {
         package let digest: Digest
         /// Streams that the fold refused.
         public let refused: Int
+
+        /// Whether another program has its fold: it alone keeps the table up to date.
+        public var isForeign: Bool {
+            !isKnown && fold.map { !$0.hasPrefix(ProjectionPart.ownModule) } ?? false
+        }
     }
 
     /// All tables, the live ones first, in the order of the projections.
@@ -145,6 +153,7 @@ extension Projector {
             version: first.version,
             isCurrent: projections.contains { first.isMade(by: $0) },
             isKnown: retired(among: [first.name]).isEmpty,
+            fold: first.fold,
             catalogVersion: first.catalogVersion,
             policy: first.policy,
             positions: parts.positions,

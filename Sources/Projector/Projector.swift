@@ -22,15 +22,17 @@ public struct Projector: Sendable {
     /// - Parameters:
     ///   - log: What is folded.
     ///   - settings: The log's database.
-    ///   - projections: The available folds.
+    ///   - projections: The available folds; two with one name, or a name that is not one of a
+    ///     table, end the program.
     ///   - context: What folds may use in addition to the log: the operator's decisions, above all
     ///     the catalog. Called whenever it may have changed.
     package init(
         log: EventLog,
         settings: ConnectionSettings,
-        projections: [any Projection] = allProjections + projectionsOnRequest,
+        projections: [any Projection] = .standard,
         context: @escaping @Sendable () async throws -> FoldContext = { FoldContext() }
     ) {
+        if let fault = Projector.fault(in: projections.map(\.name)) { preconditionFailure(fault) }
         self.log = log
         self.settings = settings
         self.projections = projections
@@ -126,6 +128,21 @@ public struct Projector: Sendable {
 }
 
 extension Projector {
+    /// What is wrong with names of projections; nil if each can name a table and its view.
+    static func fault(in names: [String]) -> String? {
+        var known: Set<String> = ["ledger_projection", "refused_stream"]
+        for name in names {
+            guard name.wholeMatch(of: /[a-z_][a-z0-9_]{0,62}/) != nil else {
+                return "the projection '\(name)' cannot name a table: expected lower-case letters, "
+                    + "digits and underscores, not beginning with a digit, at most 63 bytes"
+            }
+            guard known.insert(name).inserted else {
+                return "two tables of schema projection would have the name \(name)"
+            }
+        }
+        return nil
+    }
+
     /// The notice that live tables use an older catalog than the newest; nil if all use the newest.
     static func staleCatalogNotice(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogs.newestVersion

@@ -2,6 +2,7 @@ public import AppStore
 package import EmbeddedPostgres
 public import EventLog
 package import Postgres
+public import Projections
 internal import Foundation
 
 extension Ledger {
@@ -24,6 +25,9 @@ extension Ledger {
     /// - Parameters:
     ///   - database: The location of the database.
     ///   - policy: What is trusted and accepted.
+    ///   - projections: The folds whose tables the ledger builds and keeps up to date, your own
+    ///     among them: `.standard + [Trials()]`. Two with one name, or a name that is not one of a
+    ///     table, end the program.
     ///   - options: How the log is read and written.
     /// - Returns: The ledger.
     /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started, or
@@ -31,14 +35,23 @@ extension Ledger {
     public static func open(
         _ database: Database,
         policy: VerificationPolicy = VerificationPolicy(),
+        projections: [any Projection] = .standard,
         options: EventLog.Options = EventLog.Options()
     ) async throws -> Ledger {
-        guard let home = database.privateHome else {
-            return try await open(try await database.settings(), policy: policy, options: options)
-        }
-        let settings = try await PrivateServer.start(home: home, createIfAbsent: false)
-        var ledger = try await open(settings, policy: policy, options: options)
-        ledger.privateServer = PrivateServer(home: home, settings)
+        let home = database.privateHome
+        let settings =
+            if let home {
+                try await PrivateServer.start(home: home, createIfAbsent: false)
+            } else {
+                try await database.settings()
+            }
+        var ledger = try await open(
+            settings,
+            policy: policy,
+            projections: projections,
+            options: options
+        )
+        if let home { ledger.privateServer = PrivateServer(home: home, settings) }
         return ledger
     }
 

@@ -13,17 +13,24 @@ public struct Ledger: Sendable {
     public static let version = "0.1.0"
 
     /// Its log.
-    package let log: EventLog
+    public let log: EventLog
     /// What is trusted and accepted.
     package let verifier: AppStoreVerifier
+    /// The projections whose tables it builds and keeps up to date.
+    public let projections: [any Projection]
     let catalogStore: CatalogStore
     /// The private server to give up at the end; nil for any other database.
     var privateServer: PrivateServer?
 
     /// A ledger over an open log.
-    package init(log: EventLog, verifier: AppStoreVerifier) {
+    public init(
+        log: EventLog,
+        verifier: AppStoreVerifier,
+        projections: [any Projection] = .standard
+    ) {
         self.log = log
         self.verifier = verifier
+        self.projections = projections
         catalogStore = CatalogStore(log: log)
     }
 
@@ -31,11 +38,13 @@ public struct Ledger: Sendable {
     package static func open(
         _ settings: ConnectionSettings,
         policy: VerificationPolicy = VerificationPolicy(),
+        projections: [any Projection] = .standard,
         options: EventLog.Options = EventLog.Options()
     ) async throws(EventLogError) -> Ledger {
         Ledger(
             log: try await EventLog.open(settings, options),
-            verifier: AppStoreVerifier(policy: policy)
+            verifier: AppStoreVerifier(policy: policy),
+            projections: projections
         )
     }
 
@@ -169,6 +178,11 @@ public struct Ledger: Sendable {
             public let verification: Duration
             /// The time to append its new facts: the wait for the previous commit, and its own.
             public let append: Duration
+        }
+
+        /// The facts that were new, in the order in which they were appended.
+        public var new: [Fact] {
+            zip(facts, outcomes).filter(\.1.isNew).map(\.0)
         }
 
         /// Whether it neither brought nor confirmed anything, so none of it was kept.

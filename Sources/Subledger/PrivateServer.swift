@@ -18,6 +18,8 @@ package final class PrivateServer: Sendable {
 
     private static let uses = Mutex<[String: Use]>([:])
 
+    private static let attemptsMax = 10
+
     /// The name of this process's sessions, so that those of others can be distinguished.
     private static let applicationName =
         "subledger \(ProcessInfo.processInfo.processIdentifier)"
@@ -71,7 +73,12 @@ package final class PrivateServer: Sendable {
                 WHERE backend_type OPERATOR(pg_catalog.=) 'client backend' AND application_name
                     OPERATOR(pg_catalog.<>) pg_catalog.current_setting('application_name') LIMIT 1
                 """
-            return try await !session.query(others, []).isEmpty
+            // A session that was closed a moment ago is still listed until its process has ended.
+            for _ in 1...attemptsMax {
+                if try await session.query(others, []).isEmpty { return false }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            return true
         }
     }
 }

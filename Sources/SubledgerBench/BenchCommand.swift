@@ -13,8 +13,8 @@ struct BenchCommand: AsyncParsableCommand {
         commandName: "subledger-bench",
         abstract: "Compare the ledger's speed with the best this machine achieves without it.",
         subcommands: [
-            Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Reports.self,
-            Serve.self,
+            Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Effects.self,
+            Reports.self, Serve.self,
         ]
     )
 

@@ -67,11 +67,10 @@ extension Failure {
             .laneCountFixed, .notDistributable, .roleMissing, .temporaryFile, .evidenceFile,
             .clockSkew, .sharedConnection, .invalidSettings:
             Exit.configuration
-        case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .lanesUnavailable, .catalogTaken, .tooManyConnections, .diskFull:
             Exit.unavailable
-        case .queueFull: Exit.tryAgain
+        case .queueFull, .tableInUse, .consumerInUse: Exit.tryAgain
         case .malformedLog, .rowsDropped, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
         case .database, .closed: Exit.internalError

@@ -63,7 +63,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Reports",
-                subcommands: [ReportCommand.self, ExportCommand.self, FeedCommand.self]
+                subcommands: [
+                    ReportCommand.self, ExportCommand.self, FeedCommand.self, EffectsCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Serve",

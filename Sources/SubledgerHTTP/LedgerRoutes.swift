@@ -11,18 +11,11 @@ internal import Synchronization
 /// The routes of a ledger: uploads from Apple and the app, and questions.
 ///
 /// Mount them in an app of your own, next to its other routes; the app keeps answering all other
-/// requests. A test builds and runs these lines:
+/// requests:
 ///
 /// ```swift
-/// import SubledgerHTTP
-/// import Hummingbird
-/// import Subledger
-///
-/// let ledger = try await Ledger.open(.environment)
 /// let router = Router()
 /// LedgerRoutes(ledger).add(to: router)
-/// try await Application(router: router).runService()
-/// await ledger.close()
 /// ```
 public struct LedgerRoutes: Sendable {
     /// The ledger.

@@ -21,8 +21,11 @@ struct AlteredTablesTests {
             }
             #expect(!check.output.contains("is new"), "\(check.output)")
             let document = try await command.json(Altered.self, exit: 3, "tables", "check")
-            #expect(document.alterations.map(\.kind) == [alteration.kind])
-            #expect(document.alterations.allSatisfy { $0.projection == "refunds" })
+            let own = document.alterations.filter { $0.projection == "refunds" }
+            #expect(own.map(\.kind) == [alteration.kind])
+            // It reads this view, and goes with it.
+            let others = document.alterations.map(\.projection).filter { $0 != "refunds" }
+            #expect(others.isEmpty || others == ["analytics.recognised_revenue"], "\(others)")
 
             if let next = alteration.next {
                 let refusal = try await command.run("rebuild", "refunds", "--quiet")
@@ -296,7 +299,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             words: "the live table \(table) no longer exists"
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds",
+            sql: "DROP VIEW projection.refunds CASCADE",
             kind: "view",
             words: hidden
         ),
@@ -306,18 +309,18 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; \(view) LIMIT 1000",
+            sql: "DROP VIEW projection.refunds CASCADE; \(view) LIMIT 1000",
             kind: "view",
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; "
+            sql: "DROP VIEW projection.refunds CASCADE; "
                 + "CREATE VIEW projection.refunds AS SELECT environment FROM \(table)",
             kind: "view",
             words: hidden
         ),
         Alteration(
-            sql: "DROP VIEW projection.refunds; "
+            sql: "DROP VIEW projection.refunds CASCADE; "
                 + "CREATE TABLE projection.refunds AS SELECT * FROM \(table)",
             kind: "view",
             words: hidden,
@@ -328,7 +331,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
     // A column that a view shows can be neither dropped nor given another type.
     private var afterDropOfTheView: Alteration {
         Alteration(
-            sql: "DROP VIEW projection.refunds; \(sql); \(Alteration.view)",
+            sql: "DROP VIEW projection.refunds CASCADE; \(sql); \(Alteration.view)",
             kind: kind,
             words: words
         )

@@ -72,6 +72,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         report gaps                                                | 0  | 3
         report close {month} --out {folder}/close                  | 4  | 0
         feed                                                       | 0  | 0
+        effects                                                    | 0  | 0
         database status                                            | 4  | 4
         database url                                               | 0  | 0
         doctor --root-certificate {root}                           | 1  | 1

@@ -6,63 +6,69 @@ import TestSupport
 import Testing
 import Postgres
 
-/// The examples of the README and of `LedgerRoutes` in a program that depends on the products.
+/// The app that the articles quote, as a program; its own tests are `AppTests`.
 ///
-/// `SUBLEDGER_ONE_IMPORT` has a package of its own build that program: minutes, as every dependency
-/// is built again.
+/// `SUBLEDGER_ONE_IMPORT` has a package of its own build that program and run its tests: minutes, as
+/// every dependency is built again.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ExampleProgramTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `an app that imports Subledger alone takes payloads in and asks`() async throws {
-        let example = try await ExampleProgramTests.program()
-        let simulation = try await Simulation.shared
+    @Test func `the app begins with an empty database, serves, and ends when it is asked to`()
+        async throws
+    {
+        let app = try await Self.program()
         try await TestServer.shared.withDatabase { settings in
-            let environment = ["DATABASE_URL": settings.fullConnectionString]
-            let ending = try await example.run(
-                ["take", "\(simulation.payloads)", simulation.root],
-                environment: environment
+            let service = try app.start(
+                [],
+                environment: ["DATABASE_URL": settings.fullConnectionString, "PORT": "0"]
             )
-            #expect(ending.code == 0, "\(ending.errors.suffix(3000))\n\(ending.output)")
-            #expect(ending.output.contains("has access"), "\(ending.output)")
-            #expect(ending.output.contains("had none: expired"), "\(ending.output)")
-            #expect(ending.output.contains("the tables are what a rebuild makes"))
-            let service = try example.start(
-                ["serve", simulation.root],
-                environment: environment
-            )
-            try await ExampleProgramTests.check(service, simulation.payloads)
+            try await Self.check(service)
+            try await eventually("the app has built its tables") {
+                try await settings.number(
+                    "SELECT count(*) FROM pg_class WHERE oid = to_regclass('projection.trials')"
+                ) == 1
+            }
+            service.signal(SIGTERM)
+            let ending = await service.ending()
+            #expect(ending.code == 0 && !ending.wasKilled, "\(ending.errors)")
         }
     }
 
-    @Test func `the documentation shows the lines of that program`() throws {
-        let readme = try ExampleProgramTests.text("README.md")
-        let after = try #require(readme.components(separatedBy: "In your own app").last)
-        let taking = try ExampleProgramTests.fenced(after)
-        #expect(taking.contains("func receive"))
-        ExampleProgramTests.expectInOrder(
-            taking,
-            in: try ExampleProgramTests.text("Tests/Example/Take.swift")
-        )
-        let comment = try ExampleProgramTests.text("Sources/SubledgerHTTP/LedgerRoutes.swift")
+    @Test(arguments: [
+        "Sources/Subledger/Subledger.docc/Embedding.md",
+        "Sources/Subledger/Subledger.docc/AProjectionOfYourOwn.md",
+    ])
+    func `the articles show the lines of that app`(article: String) throws {
+        var quotes = 0
+        for fence in try Self.fences(in: Self.text(article)) {
+            guard let name = fence.firstMatch(of: #/^// (\S+\.swift)\n/#)?.1 else { continue }
+            let code = fence.drop { !$0.isNewline }
+            Self.expectInOrder(code, in: try Self.text("Tests/Example/" + name), String(name))
+            quotes += 1
+        }
+        #expect(quotes >= (article.hasSuffix("Embedding.md") ? 5 : 2))
+    }
+
+    @Test func `the README and the service's comment show lines of that app`() throws {
+        let app = "Tests/Example/Sources/App/"
+        let program = try ["App", "CustomerRoutes"].map { try Self.text(app + $0 + ".swift") }
+            .joined()
+        let readme = try Self.text("README.md").components(separatedBy: "In your own app")
+        let taking = try #require(Self.fences(in: readme[1]).first)
+        #expect(taking.contains("ledger.ingest"))
+        Self.expectInOrder(taking, in: program, "README.md")
+        let comment = try Self.text("Sources/SubledgerHTTP/LedgerRoutes.swift")
             .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
-        let serving = try ExampleProgramTests.fenced(comment)
-            .replacing("open(.environment)", with: "open(.environment, policy: policy)")
-            .replacing(
-                "Application(router: router).run",
-                with: "Application(\nrouter: router,\n).run"
-            )
+        let serving = try #require(Self.fences(in: comment).first)
         #expect(serving.contains("LedgerRoutes"))
-        ExampleProgramTests.expectInOrder(
-            serving,
-            in: try ExampleProgramTests.text("Tests/Example/Serve.swift")
-        )
+        Self.expectInOrder(serving, in: program, "LedgerRoutes.swift")
     }
 
     /// SwiftPM refuses unsafe flags in a package that another one depends on.
     @Test func `only the flags that make sets are unsafe`() throws {
-        let manifest = try ExampleProgramTests.text("Package.swift")
+        let manifest = try Self.text("Package.swift")
         let condition = "if Context.environment[\"SUBLEDGER_OPTIMISED\"] == \"1\" {"
         let parts = manifest.components(separatedBy: condition)
         try #require(parts.count == 2)
@@ -72,44 +78,33 @@ struct ExampleProgramTests {
 
     private static func program() async throws -> Program {
         guard ProcessInfo.processInfo.environment["SUBLEDGER_ONE_IMPORT"] != nil else {
-            return try Program("Example")
-        }
-        let folder = try TestFolder()
-        try folder.write("Package.swift", manifest.utf8)
-        for name in ["main", "Serve", "Take"].map({ "Example/\($0).swift" }) {
-            try folder.write("Sources/" + name, try text("Tests/" + name).utf8)
+            return try Program("App")
         }
         // The scratch folder stays, so that a second run has nothing to build but the app.
         let scratch = root.appendingPathComponent(".build/one-import").path
-        let build = try await Program(path: "/usr/bin/env").run(
-            ["swift", "build", "--quiet", "--scratch-path", scratch],
-            folder: folder.path(of: "")
+        let tests = try await Program(path: "/usr/bin/env").run(
+            ["swift", "test", "--quiet", "--disable-xctest", "--scratch-path", scratch],
+            folder: root.appendingPathComponent("Tests/Example").path
         )
-        try #require(build.code == 0, "\(build.errors.suffix(3000))\n\(build.output)")
-        return Program(path: scratch + "/debug/Example")
+        try #require(tests.code == 0, "\(tests.errors.suffix(3000))\n\(tests.output)")
+        return Program(path: scratch + "/debug/App")
     }
 
-    // The ledger's routes and the app's own answer side by side, until the app is asked to stop.
-    private static func check(_ service: RunningProgram, _ payloads: String) async throws {
+    // The ledger's routes and the app's own answer side by side.
+    private static func check(_ service: RunningProgram) async throws {
         var found: Int?
         for await line in service.errorLines {
-            found = line.firstMatch(of: #/^port (\d+)$/#).flatMap { Int($0.1) }
+            found = line.firstMatch(of: #/listening on 127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) }
             if found != nil { break }
         }
         let port = try #require(found)
-        let files = try FileManager.default.contentsOfDirectory(atPath: payloads).sorted()
-        let first = try #require(files.first { $0.hasPrefix("notification") })
-        let file = try Data(contentsOf: URL(fileURLWithPath: payloads + "/" + first))
-        let payload = try #require(file.split(separator: UInt8(ascii: "\n")).first)
-        #expect(try await status("/v1/appstore/notifications", at: port, Data(payload)) == 200)
-        #expect(try await status("/v1/appstore/notifications", at: port, Data("x".utf8)) == 400)
+        let forged = Data("x".utf8)
+        #expect(try await status("/v1/appstore/notifications", at: port, forged) == 400)
         #expect(try await status("/v1/customers/1/access", at: port) == 401)
         #expect(try await status("/livez", at: port) == 200)
-        #expect(try await status("/hello", at: port) == 200)
+        #expect(try await status("/customers/\(UUID())/access", at: port) == 200)
+        #expect(try await status("/customers/\(UUID())/purchases", at: port, forged) == 400)
         #expect(try await status("/nowhere", at: port) == 404)
-        service.signal(SIGTERM)
-        let ending = await service.ending()
-        #expect(ending.code == 0 && !ending.wasKilled, "\(ending.errors)")
     }
 
     private static func status(
@@ -132,50 +127,27 @@ struct ExampleProgramTests {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    // What stands between the first two fences.
-    private static func fenced(_ text: String) throws -> String {
-        let parts = text.components(separatedBy: "```")
-        let code = try #require(parts.count > 2 ? parts[1] : nil)
-        return String(try #require(code.hasPrefix("swift\n") ? code.dropFirst(6) : nil))
+    // The Swift code between fences.
+    private static func fences(in text: String) -> [String] {
+        text.components(separatedBy: "\n```swift\n").dropFirst().compactMap {
+            $0.components(separatedBy: "\n```").first
+        }
     }
 
     // Whether lines stand in a source in that order, whatever their indents and what is between.
-    private static func expectInOrder(_ example: String, in source: String) {
-        let trimmed = { (text: String) in
+    private static func expectInOrder(
+        _ quote: some StringProtocol,
+        in source: String,
+        _ name: String
+    ) {
+        func trimmed(_ text: some StringProtocol) -> [String] {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         var rest = trimmed(source)[...]
-        for line in trimmed(example) where !line.isEmpty {
+        for line in trimmed(quote) where !line.isEmpty && line != "…" {
             let place = rest.firstIndex(of: line)
-            #expect(place != nil, "\(line)")
+            #expect(place != nil, "\(name): \(line)")
             if let place { rest = rest[(place + 1)...] }
         }
     }
-
-    private static let manifest = """
-        // swift-tools-version: 6.2
-        import PackageDescription
-
-        let package = Package(
-            name: "app",
-            platforms: [.macOS(.v15)],
-            dependencies: [
-                .package(name: "subledger", path: "\(root.path)"),
-                .package(
-                    url: "https://github.com/hummingbird-project/hummingbird.git",
-                    from: "2.28.1"
-                ),
-            ],
-            targets: [
-                .executableTarget(
-                    name: "Example",
-                    dependencies: [
-                        .product(name: "Subledger", package: "subledger"),
-                        .product(name: "SubledgerHTTP", package: "subledger"),
-                        .product(name: "Hummingbird", package: "hummingbird"),
-                    ]
-                )
-            ]
-        )
-        """
 }

@@ -172,6 +172,7 @@ struct GoldenTests {
         report drift
         report ingest-quality
         feed
+        effects
         migrate status
         migrate up
         checkpoint

@@ -118,7 +118,7 @@ struct MigrateTests {
                     "v011-repair", "v012-rejection-standing",
                     "v013-token-limit", "v014-audit",
                     "v015-evidence-file", "v016-apple-order", "v017-bounded-values",
-                    "v018-proceeds-rate",
+                    "v018-proceeds-rate", "v019-consumer",
                 ]
             )
         }

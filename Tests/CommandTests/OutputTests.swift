@@ -12,7 +12,7 @@ struct OutputTests {
             let stream = try #require(try await command.json([StreamLine].self, "streams").first)
             let id = "\(stream.originalTransactionId) --environment \(stream.environment)"
             for arguments in [
-                "feed", "rebuild --json", "rebuild", "follow --once --json", "tables",
+                "feed", "effects", "rebuild --json", "rebuild", "follow --once --json", "tables",
                 "verify", "streams", "streams --json", "history \(id)", "periods \(id) --json",
             ] {
                 let ending = try await shell("'$P' \(arguments) > /dev/full", command)
@@ -32,6 +32,7 @@ struct OutputTests {
         try await withSimulatedLedger { command, settings in
             for arguments in [
                 "rebuild --json", "tables diff --promote", "streams", "verify", "feed",
+                "effects", "effects --follow",
             ] {
                 let ending = try await runUnread(arguments, command)
                 #expect(ending.code == 0 && !ending.wasKilled, "\(arguments): \(ending.errors)")

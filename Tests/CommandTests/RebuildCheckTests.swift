@@ -57,7 +57,7 @@ struct RebuildCheckTests {
             // The comparison has nothing to report about this table.
             try await settings.meddle(
                 """
-                DROP VIEW projection.refunds;
+                DROP VIEW projection.refunds CASCADE;
                 DELETE FROM projection.ledger_projection WHERE name = 'refunds'
                 """
             )
@@ -77,7 +77,7 @@ struct RebuildCheckTests {
             let rows = try await settings.number("SELECT count(*) FROM projection.refunds")
             try await settings.meddle(
                 """
-                DROP VIEW projection.refunds;
+                DROP VIEW projection.refunds CASCADE;
                 DELETE FROM projection.ledger_projection WHERE name = 'refunds'
                 """
             )

@@ -58,7 +58,31 @@ struct RetiredProjectionTests {
         }
     }
 
+    @Test func `a table of another program stays, and tables and doctor say whose it is`()
+        async throws
+    {
+        try await Self.withRetiredTable(fold: "App.Retired") { command, settings in
+            let listed = try await command.run("tables")
+            #expect(listed.output.contains("(App.Retired)"), "\(listed.output)")
+            #expect(
+                listed.errors.contains("other programs update retired (App.Retired)"),
+                "\(listed.errors)"
+            )
+            let followed = try await command.run("follow", "--once", "--quiet")
+            #expect(followed.code == 0 && followed.errors.isEmpty, "\(followed.errors)")
+            let doctor = try await command.run("doctor", "--json")
+            #expect(
+                doctor.output.contains("; other programs update retired (App.Retired)"),
+                "\(doctor.output)\(doctor.errors)"
+            )
+            try await command.expect(0, "rebuild", "--quiet")
+            #expect(try await settings.number("SELECT count(*) FROM projection.retired") == 3)
+            try await command.expect(0, "tables", "discard", "retired")
+        }
+    }
+
     private static func withRetiredTable(
+        fold: String? = nil,
         _ body: (Command, ConnectionSettings) async throws -> Void
     ) async throws {
         try await withLedger { command, settings in
@@ -74,7 +98,7 @@ struct RetiredProjectionTests {
                 INSERT INTO projection.ledger_projection
                 SELECT lane, 'projection_900', 'retired', state, version,
                     catalog_version, policy, lane_offset, commit_no, commit_digest, 3, digest,
-                    updated_at
+                    updated_at, \(fold.map { "'\($0)'" } ?? "NULL")
                 FROM projection.ledger_projection WHERE name = 'refunds'
                 """
             )

@@ -63,7 +63,7 @@ struct RoleTests {
         try await roles.builder.expect(0, "rebuild", "--into", "kept", "--quiet")
         try await roles.follower.expect(0, "tables", "discard", "--schema", "kept", "--quiet")
         for arguments in [
-            ["tables"], ["feed"], ["streams"], ["report", "drift"],
+            ["tables"], ["feed"], ["effects"], ["streams"], ["report", "drift"],
             ["follow", "--wait-for", "1"], ["rejections"], ["catalog", "list"],
         ] { try await roles.reader.expect(0, arguments) }
         try await Self.erase(roles)

@@ -55,6 +55,9 @@ import Testing
         ["catalog", "diff", "1"], ["catalog", "diff", "1", "2", "3"],
         ["catalog", "show", "--version", "one"], ["feed", "--after", "17"],
         ["feed", "--after", "0:1:0123456789ABCDEF"], ["feed", "--limit", "0"],
+        ["effects", "--after", "17"], ["effects", "--after", "0:1:0123456789ABCDEF"],
+        ["effects", "--limit", "0"], ["effects", "--consumer", " "],
+        ["effects", "--consumer", "a\u{1b}[2J"],
         ["feed", "--poll-interval", "1"], ["feed", "--follow", "--poll-interval", "0"],
         ["follow", "--wait-for", "1", "--timeout", "nan"],
         ["follow", "--wait-for", "1", "--timeout", "inf"],
@@ -82,7 +85,7 @@ import Testing
         ["access", "1"], ["eligibility", "1"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
         ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
-        ["feed"], ["feed", "--follow"],
+        ["feed"], ["feed", "--follow"], ["effects"], ["effects", "--follow"],
     ])
     func `a database that cannot be reached exits with 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {

@@ -174,7 +174,7 @@ extension Fact {
 
 extension ConnectionSettings {
     /// Removes all commits of a lane after that one, as restoring an older copy does.
-    fileprivate func cut(lane: Int, to commit: Int64) async throws {
+    func cut(lane: Int, to commit: Int64) async throws {
         try await meddle(
             """
             DELETE FROM ledger.event WHERE lane = \(lane) AND lane_offset >= (

@@ -160,7 +160,8 @@ def main():
     parser.add_argument("--filter", default="", metavar="PATTERN", help="what follows TARGET.")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     options = parser.parse_args()
-    known = {path.name for path in (ROOT / "Tests").glob("*Tests")}
+    known = {path.name for folder in ("", "Example/Tests/")
+             for path in (ROOT / "Tests").glob(f"{folder}*Tests")}
     targets = options.targets or [*LONG, *sorted(known - set(LONG))]
     if unknown := set(targets) - known:
         sys.exit(f"suites.py: no test target {', '.join(sorted(unknown))}")

@@ -73,9 +73,9 @@ import Testing
             @01-10 purchase premium 01-10..02-10 group=h
             """
         let both = try Self.verdict(text, at: "01-20", .product("basic"), .product("premium"))
-        #expect(both.product == "basic" && both.until == (try TimelineText.instant("03-01")))
+        #expect(try both.product == "basic" && both.until == TimelineText.instant("03-01"))
         let one = try Self.verdict(text, at: "01-20", .product("premium"))
-        #expect(one.product == "premium" && one.until == (try TimelineText.instant("02-10")))
+        #expect(try one.product == "premium" && one.until == TimelineText.instant("02-10"))
     }
 
     @Test func `one that gives access comes before one that ended later or was refunded`() throws {
@@ -91,10 +91,10 @@ import Testing
         #expect(active.product == "basic" && active.reason == nil)
         let over = try Self.verdict(text, at: "03-01", scopes[0], scopes[1])
         #expect(over.product == "basic" && over.reason == .expired)
-        #expect(over.until == (try TimelineText.instant("02-01")))
+        #expect(try over.until == TimelineText.instant("02-01"))
         let refunded = try Self.verdict(text, at: "03-01", scopes[1])
         #expect(refunded.reason == .refunded)
-        #expect(refunded.until == (try TimelineText.instant("01-15")))
+        #expect(try refunded.until == TimelineText.instant("01-15"))
     }
 
     @Test func `who bought nothing that grants it never bought`() throws {

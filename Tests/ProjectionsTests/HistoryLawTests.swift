@@ -200,11 +200,11 @@ extension MemoryLedger {
 
 extension FoldContext {
     /// One catalog for all laws, so that changes have a class and a length.
-    fileprivate static let lawful = FoldContext(catalogs: .lawful)
+    static let lawful = FoldContext(catalogs: .lawful)
 }
 
 extension CatalogHistory {
-    fileprivate static let lawful = CatalogHistory([
+    static let lawful = CatalogHistory([
         ProductCatalog(
             version: 1,
             effectiveFrom: Instant(milliseconds: 0),

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import Postgres
 import Subledger
+import SubledgerTesting
 import TestSupport
 import Testing
 
@@ -192,13 +193,8 @@ struct ConsoleReportTests {
             hostile.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         )
         try await TestConsole.run { console in
-            let payload = TestService.purchase(
-                "1",
-                "Sandbox",
-                hostile,
-                at: Instant(milliseconds: 1_750_000_000_000)
-            )
-            _ = try await console.ledger.ingest(Array(payload.utf8), source: "test")
+            let store = TestService.store(.sandbox, at: Instant(milliseconds: 1_750_000_000_000))
+            try await console.ledger.ingest(try store.buy(TestStore.Product(hostile)))
             _ = try await console.ledger.projector.rebuild()
             let cookie = try await console.session(.analyst)
             let query = "environment=Sandbox&from=2025-06-15&to=2025-06-15"

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import Subledger
 import SubledgerHTTP
+import SubledgerTesting
 import TestSupport
 import Testing
 
@@ -119,7 +120,8 @@ struct DescriptionTests {
         switch path {
         case "/v1/appstore/notifications": return TestService.notifications(1).first
         case "/v1/transactions":
-            let jws = TestService.purchase("1", "Production", "pro", at: start)
+            let bought = try TestService.store(at: start).buy(TestStore.Product("pro"))
+            let jws = String(decoding: bought.transaction, as: UTF8.self)
             json = ["signedTransactions": [jws, "x"], "customerId": "anna"]
         case "/v1/receipts":
             let receipt = try #require(TestService.simulator.life(1).appReceipts().last)

@@ -11,6 +11,7 @@ import NIOCore
 import Postgres
 import Subledger
 import SubledgerHTTP
+import SubledgerTesting
 import TestSupport
 import Testing
 
@@ -148,6 +149,19 @@ struct TestService {
             Issue.record("\(method) \(path) does not answer as it is described: \(fault)")
         }
         return answer
+    }
+
+    /// An App Store in the test's hands that the service trusts.
+    static func store(
+        _ environment: StoreEnvironment = .production,
+        at now: Instant
+    ) -> TestStore {
+        TestStore(
+            now: now,
+            environment: environment,
+            bundleId: "com.example.app",
+            seed: simulator.seed
+        )
     }
 
     /// A purchase of five minutes as Apple signs it.

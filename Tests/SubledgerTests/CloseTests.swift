@@ -104,7 +104,8 @@ struct CloseTests {
             let id = try await session.query(
                 """
                 SELECT original_transaction_id FROM analytics.transactions
-                WHERE start_time < '2026-02-01' ORDER BY price_milliunits DESC LIMIT 1
+                WHERE start_time < '2026-02-01' AND NOT is_shared
+                ORDER BY purchase_price_milliunits DESC NULLS LAST LIMIT 1
                 """
             ).single().text(0)
             await session.close()

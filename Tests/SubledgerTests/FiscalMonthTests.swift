@@ -46,13 +46,17 @@ struct FiscalMonthTests {
 
     @Test func `a fiscal month is what a report on its days is`() async throws {
         try await Analytics.withLedger { _, ledger in
-            // What moves within a span is not what moves between its ends.
-            let onlyEnds = ["mrr-movement": ["openingMrrMilliunits", "closingMrrMilliunits"]]
+            // What moves within a span is not what moves between its ends, and a report until its
+            // last day does not know of later refunds.
+            let onlyEnds = [
+                "mrr-movement": ["openingMrrMilliunits", "closingMrrMilliunits"],
+                "revenue": ["grossMilliunits", "givenBackOnRefundDateMilliunits"],
+            ]
             for name in ["revenue", "deferred-revenue", "mrr-movement", "churn", "refunds"] {
                 var question = ReportQuestion(try #require(Report.named(name)))
                 question.dimensions = [.fiscalMonth]
                 let report = try await ledger.report(question)
-                let months = Set(report.rows.map { ReportRow($0)["fiscalMonth"] }).sorted()
+                let months = Set(report.rows.map(ReportRow.init).map { $0["fiscalMonth"] }).sorted()
                 #expect(months.count > 12 && months.allSatisfy { $0.hasPrefix("FY") }, "\(name)")
                 let shown =
                     onlyEnds[name]

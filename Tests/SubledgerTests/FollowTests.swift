@@ -310,7 +310,7 @@ extension Projector.FollowOptions {
 
 extension [Delivery] {
     /// Splits of random lengths, in order.
-    fileprivate func batches(using random: inout TestSupport.SeededGenerator) -> [[Delivery]] {
+    func batches(using random: inout TestSupport.SeededGenerator) -> [[Delivery]] {
         var batches: [[Delivery]] = []
         var rest = self[...]
         while !rest.isEmpty {
@@ -321,7 +321,7 @@ extension [Delivery] {
         return batches
     }
 
-    fileprivate func chunked(_ count: Int) -> [[Delivery]] {
+    func chunked(_ count: Int) -> [[Delivery]] {
         stride(from: 0, to: self.count, by: count).map {
             Array(self[$0..<Swift.min($0 + count, self.count)])
         }

@@ -96,7 +96,7 @@ struct ForgedCommitTests {
         "operation.currency_rate VALUES ('EUR', 'USD', '-infinity', 1, 1, clock_timestamp())",
         "operation.currency_rate VALUES ('EUR', 'USD', '10000-01-01', 1, 1, clock_timestamp())",
         "operation.proceeds_rate VALUES ('DEU', '2025-01-01', 1, 'NaN', 15, 0, clock_timestamp())",
-        "operation.proceeds_rate VALUES ('DEU', '2025-01-01', 1, 30, 15, 100, clock_timestamp())",
+        "operation.proceeds_rate VALUES ('DEU', '2025-01-01', 1, 30, 15, -1, clock_timestamp())",
         Self.run(payloads: "1000000000000"), Self.run(payloads: "9223372036854775807"),
         Self.run(payloads: "1", reasons: #"{"a": 9223372036854775807}"#),
         Self.run(payloads: "1", reasons: #"{"a": "x"}"#), Self.run(payloads: "1", reasons: "[]"),

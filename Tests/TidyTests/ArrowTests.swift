@@ -18,6 +18,7 @@ import Testing
         ["Projections/Interpret/PlanChanges/"],
         ["Projections/Tables/", "Projections/Analytics/"],
         ["Projections/Questions/"],
+        ["Projections/Effects/"],
         ["Projections/Projections.swift"],
     ]
 

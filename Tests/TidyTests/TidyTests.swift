@@ -111,7 +111,8 @@ import Testing
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
-                "Sources/Subledger/Ledger+Opening.swift", "Sources/SubledgerCommand/",
+                "Sources/Subledger/Ledger+Opening.swift", "Sources/Subledger/PrivateServer.swift",
+                "Sources/SubledgerCommand/", "Sources/SubledgerTesting/",
             ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",
@@ -172,12 +173,10 @@ import Testing
         )
         let example = try String(
             contentsOf: TidyTests.root
-                .appendingPathComponent("Tests/SubledgerTests/Example/Trials.swift"),
+                .appendingPathComponent("Tests/Example/Sources/App/Trials.swift"),
             encoding: .utf8
         )
-        // Inside the module it is written without its import.
-        let code = try #require(example.range(of: "import Projections\n\n"))
-        #expect(readme.contains("```swift\n\(example[code.upperBound...])```\n"))
+        #expect(readme.contains("```swift\n\(example)```\n"))
     }
 
     @Test func `the README is short, and its commands and folders exist`() throws {

@@ -13,8 +13,8 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.apple_order'), ('operation.audit'), ('operation.currency_rate'),
-    ('operation.lookup_key'), ('operation.proceeds_rate')),
+    ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
+    ('operation.currency_rate'), ('operation.lookup_key'), ('operation.proceeds_rate')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -28,6 +28,7 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.apple_order', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_key', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_lane', '', 'ledger_writer', 'UPDATE'),
+    ('operation.consumer', '', 'ledger_writer', 'UPDATE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
     ('operation.poll', '', 'ledger_writer', 'INSERT'),
     ('operation.poll', '', 'ledger_writer', 'UPDATE'),
@@ -123,6 +124,7 @@ key (relname, name, definition) AS (VALUES
         'PRIMARY KEY (lane, environment, original_transaction_id, order_id)'),
     ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
+    ('operation.consumer', 'consumer_pkey', 'PRIMARY KEY (name)'),
     ('operation.currency_rate', 'currency_rate_pkey',
         'PRIMARY KEY (base_currency, currency, day, revision)'),
     ('operation.lease', 'lease_pkey', 'PRIMARY KEY (lane, folds)'),

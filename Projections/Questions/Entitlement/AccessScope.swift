@@ -23,3 +23,10 @@ public enum AccessScope: Hashable, Sendable {
         }
     }
 }
+
+extension EntitlementGrants {
+    /// The access that grants the entitlement.
+    package var scopes: [AccessScope] {
+        products.map(AccessScope.product) + groups.map { .group(.identified($0)) }
+    }
+}

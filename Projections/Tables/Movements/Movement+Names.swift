@@ -65,3 +65,29 @@ extension Movement {
         }
     }
 }
+
+extension Movement: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case movement, occurred, productId, previousProductId, purchaseDate, expiresDate
+        case amountMilliunits, currency, sharing, seatQuantity, isResubscribe, expirationReason
+        case positions
+    }
+
+    /// Writes the row; a value that is not known has no member.
+    package func encode(to encoder: any Encoder) throws {
+        var row = encoder.container(keyedBy: CodingKeys.self)
+        try row.encode(kind.rawValue, forKey: .movement)
+        try row.encode(occurred, forKey: .occurred)
+        try row.encode(productId, forKey: .productId)
+        try row.encodeIfPresent(previousProductId, forKey: .previousProductId)
+        try row.encode(purchaseDate, forKey: .purchaseDate)
+        try row.encodeIfPresent(expiresDate, forKey: .expiresDate)
+        try row.encodeIfPresent(amountMilliunits, forKey: .amountMilliunits)
+        try row.encodeIfPresent(currency, forKey: .currency)
+        try row.encodeIfPresent(sharing?.rawValue, forKey: .sharing)
+        try row.encodeIfPresent(seatQuantity, forKey: .seatQuantity)
+        try row.encode(isResubscribe, forKey: .isResubscribe)
+        try row.encodeIfPresent(expirationReason?.rawValue, forKey: .expirationReason)
+        try row.encode(positions, forKey: .positions)
+    }
+}

@@ -14,6 +14,23 @@ package struct SimulatedProduct: Hashable, Sendable {
     /// How a commitment is paid; nil for products sold without one.
     package let billingPlan: BillingPlan?
 
+    /// A product with these properties.
+    package init(
+        id: String,
+        group: String,
+        level: Int,
+        duration: SubscriptionDuration,
+        dollarMilliunits: Int64,
+        billingPlan: BillingPlan? = nil
+    ) {
+        self.id = id
+        self.group = group
+        self.level = level
+        self.duration = duration
+        self.dollarMilliunits = dollarMilliunits
+        self.billingPlan = billingPlan
+    }
+
     /// How a commitment of a year is paid (`billingPlanType`, Apple's data: transactions).
     package enum BillingPlan: Hashable, Sendable {
         /// At once.

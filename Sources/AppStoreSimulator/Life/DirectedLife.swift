@@ -51,6 +51,8 @@ package struct DirectedLife: Sendable {
         case declineRefund
         /// Move the end of the period by 1 to 90 days.
         case extend(days: Int64)
+        /// The purchaser stops sharing with this member of the family, or takes the seat back.
+        case stopSharing
         /// The developer sets another token for the customer.
         case setAppAccountToken(String)
         /// Add seats to the period that runs.
@@ -179,6 +181,7 @@ extension DirectedLife {
         case .requestRefund: return .requestRefund(purchase: state.purchases.count - 1, at: at)
         case .declineRefund: return .declineRefund(purchase: state.purchases.count - 1, at: at)
         case .extend(let days): return .extend(days: days, at: at)
+        case .stopSharing: return .stopSharing(at: at)
         case .setAppAccountToken(let token): return .setAppAccountToken(token, at: at)
         case .addSeats(let quantity): return .addSeats(quantity, at: at)
         case .changeSeats(let quantity): return .changeSeatsAtRenewal(to: quantity, at: at)

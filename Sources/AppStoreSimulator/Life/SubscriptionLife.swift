@@ -93,6 +93,11 @@ package struct SubscriptionLife: Sendable {
         state(asOf: instant)?.periods(horizon: instant, of: identity.ownership) ?? []
     }
 
+    /// The product that was bought last by an instant; nil before the first purchase.
+    package func product(asOf instant: Instant) -> SimulatedProduct? {
+        state(asOf: instant)?.newest?.product
+    }
+
     /// The state at an instant; nil before anything happened.
     func state(asOf instant: Instant) -> LifeState? {
         chapters.last { $0.step.at <= instant }?.state

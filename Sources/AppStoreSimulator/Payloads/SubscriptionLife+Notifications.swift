@@ -1,13 +1,16 @@
-package import Events
+public import Events
 internal import Projections
 
 /// What Apple pushes: one POST body per notification.
 extension SubscriptionLife {
     /// The notifications about the life, by signing date; on their own they tell the whole truth.
     package func notifications() -> [Delivery] {
-        chapters.enumerated().flatMap { number, chapter in
-            notifications(about: chapter, number: number)
-        }
+        notifications(about: chapters.indices)
+    }
+
+    /// The notifications about some of its events, by their numbers from 0.
+    package func notifications(about events: Range<Int>) -> [Delivery] {
+        events.flatMap { notifications(about: chapters[$0], number: $0) }
     }
 
     /// When each of the notifications is signed, without signing any.

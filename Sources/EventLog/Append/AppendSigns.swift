@@ -65,8 +65,7 @@ struct AppendSigns: Sendable {
         case .schemaTooOld, .migrationEdited, .notUTF8, .laneCountFixed, .notDistributable,
             .tableInUse, .database, .catalogTaken, .tooManyFacts, .tooManyStreams,
             .cursorNotOfLog, .cursorBeyondLog, .temporaryFile, .evidenceFile, .sharedPayloads,
-            .queueFull,
-            .closed:
+            .queueFull, .consumerInUse, .closed:
             false
         }
     }

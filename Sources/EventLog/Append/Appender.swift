@@ -32,6 +32,9 @@ actor Appender {
     private var isUnavailable = false
     /// What the last batches showed about the database.
     var signs = AppendSigns()
+    /// Whether followers are still to be woken, and when they last were.
+    var isWakeDue = false
+    var wokeAt: ContinuousClock.Instant?
     private var isDraining = false
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
@@ -109,6 +112,7 @@ actor Appender {
     func close() async {
         isClosed = true
         if isDraining { await withCheckedContinuation { closing.append($0) } }
+        await notifyIfDue()
         await session?.close()
         session = nil
     }
@@ -306,6 +310,7 @@ actor Appender {
         heads[lane] = plan.head
         commitCount += 1
         signs.committed()
+        wakeFollowers()
     }
 
     /// Appends that wait for a commit.

@@ -93,10 +93,7 @@ extension FeedCursor.Mark: CustomStringConvertible {
     package var description: String { "\(lane):\(offset):\(digestWord)" }
 
     /// The sixteen digits.
-    var digestWord: String {
-        let digits = String(digestHead, radix: 16)
-        return String(repeating: "0", count: FeedCursor.digestDigits - digits.count) + digits
-    }
+    var digestWord: String { FeedCursor.digestWord(digestHead) }
 
     fileprivate init?(_ text: Substring) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -114,10 +111,16 @@ extension FeedCursor.Mark: CustomStringConvertible {
 extension FeedCursor {
     /// Half the digits that protect a digest against collisions; here they only distinguish copies
     /// of a log, and `verify --against` proves more.
-    fileprivate static let digestDigits = 16
+    private static let digestDigits = 16
+
+    /// The sixteen digits of the head of a digest.
+    static func digestWord(_ head: UInt64) -> String {
+        let digits = String(head, radix: 16)
+        return String(repeating: "0", count: digestDigits - digits.count) + digits
+    }
 }
 
 extension Digest {
     /// The first eight bytes of the digest, most significant first.
-    fileprivate var head: UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+    var head: UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }

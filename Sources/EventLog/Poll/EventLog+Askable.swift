@@ -1,4 +1,4 @@
-package import Events
+public import Events
 internal import Postgres
 
 /// The customers to ask Apple about, by one subscription each.
@@ -12,6 +12,8 @@ package struct AskableCustomers: Sendable {
     package let left: Int
     /// How many were answered within the pause; none of them is among `streams`.
     package let recent: Int
+    /// When they were selected, on the server's clock; nil if there is no customer.
+    package let selectedAt: Instant?
 }
 
 /// The size of a run that asks about every customer.
@@ -40,6 +42,8 @@ extension EventLog {
     ///     before 2025 do not name a customer: ask about them later, when the answers about
     ///     subscriptions have identified their customers.
     ///   - pause: Seconds after an answer before the same customer is asked about again.
+    ///   - earlier: What this round selected before: whom it asked about is not returned again,
+    ///     however short the pause is.
     ///   - limit: The most customers to return.
     /// - Returns: The customers.
     /// - Throws: `databaseUnavailable`.
@@ -47,17 +51,22 @@ extension EventLog {
         in environment: StoreEnvironment,
         subscribers: Bool,
         pause: Double,
+        after earlier: AskableCustomers? = nil,
         limit: Int
     ) async throws(EventLogError) -> AskableCustomers {
         let sql = """
-            SELECT original_transaction_id, total, recent FROM (
+            SELECT original_transaction_id, total, recent,
+                floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+            FROM (
                 SELECT *, count(*) OVER () AS total,
                     count(*) FILTER (WHERE is_recent) OVER () AS recent
                 FROM (
                     SELECT c.original_transaction_id,
                         CASE WHEN \(EventLog.isAnswerDated("p")) THEN p.answered_at END
                             AS answered_at, coalesce(
-                        p.answered_at > clock_timestamp() - $2 * interval '1 millisecond'
+                        p.answered_at > least(
+                                clock_timestamp() - $2 * interval '1 millisecond',
+                                to_timestamp($5::bigint / 1000.0))
                             AND \(EventLog.isAnswerDated("p")), false) AS is_recent
                     FROM (\(EventLog.customersSQL)) c
                     LEFT JOIN operation.poll p USING (lane, environment, original_transaction_id)
@@ -69,18 +78,25 @@ extension EventLog {
             """
         let values: [PostgresValue] = [
             .text(environment.word), .int8(Int64(pause * 1000)), .int8(Int64(limit)),
-            .bool(subscribers),
+            .bool(subscribers), earlier?.selectedAt.map { .int8($0.milliseconds) } ?? .null,
         ]
 
         return try await reading("select whom to ask Apple about") { session in
             let rows = try await session.query(sql, values)
-            guard rows.count > 0 else { return AskableCustomers(streams: [], left: 0, recent: 0) }
+            guard rows.count > 0 else {
+                return AskableCustomers(streams: [], left: 0, recent: 0, selectedAt: nil)
+            }
             let recent = Int(try rows[0].int8(2))
             let due = Int(try rows[0].int8(1)) - recent
             let streams = try rows.prefix(due).map { row in
                 StreamID(environment: environment, originalTransactionId: try row.text(0))
             }
-            return AskableCustomers(streams: streams, left: due - streams.count, recent: recent)
+            return AskableCustomers(
+                streams: streams,
+                left: due - streams.count,
+                recent: recent,
+                selectedAt: Instant(milliseconds: try rows[0].int8(3))
+            )
         }
     }
 

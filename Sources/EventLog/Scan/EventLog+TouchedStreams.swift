@@ -51,9 +51,19 @@ extension EventLog {
     ) async throws(EventLogError) -> State {
         let here = identity.lanes[lane]
         return try await reading("read what is new in lane \(lane)") { session in
-            let touched = TouchedScan(lane: here, from: from, to: to, isRecorded: isRecorded)
+            let touched = TouchedScan(
+                lane: here,
+                from: from,
+                to: to,
+                keeping: isRecorded ? .all : .neededByFolds(splitAt: from.commit),
+                isRecorded: isRecorded
+            )
             return try await session.atomically(.readOnlySnapshot) { session in
-                var state = try touched.fold(in: session, into: state, fold)
+                let erased = try touched.erasedStreams(in: session)
+                var state = try touched.fold(in: session, into: state) { state, scanned in
+                    let isErased = erased.contains(scanned.history.stream)
+                    try fold(&state, touched.stream(scanned, isErased: isErased))
+                }
                 try atEnd(&state)
                 return state
             }
@@ -120,11 +130,12 @@ extension EventLog {
 }
 
 /// One scan over the streams that a part of a lane touched, several hundred at a time.
-private struct TouchedScan: Sendable {
+struct TouchedScan: Sendable {
     let lane: Lane
     let from: EventLog.Head
     let to: EventLog.Head
-    let isRecorded: Bool
+    let keeping: KeptRepetitions
+    var isRecorded = false
 
     /// Streams whose events are held at once: about as many as in a part of a rebuild.
     private static let streamsMax = 500
@@ -132,7 +143,7 @@ private struct TouchedScan: Sendable {
     func fold<State: Sendable>(
         in session: isolated PostgresSession,
         into state: State,
-        _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void
+        _ fold: @escaping @Sendable (inout State, ScannedStream) throws -> Void
     ) throws -> State {
         // Each stream is looked up by the index that begins with it; the server's estimate of their
         // number is often far off, and a wrong one would make it read the whole lane.
@@ -147,57 +158,48 @@ private struct TouchedScan: Sendable {
         )
         var state = state
         let streams = try touchedStreams(in: session)
-        let erased = try erasedStreams(in: session)
         for start in stride(from: 0, to: streams.count, by: TouchedScan.streamsMax) {
             let end = min(start + TouchedScan.streamsMax, streams.count)
-            try self.fold(Array(streams[start..<end]), erased, in: session) {
-                try fold(&state, $0)
-            }
+            try self.fold(Array(streams[start..<end]), in: session) { try fold(&state, $0) }
         }
         return state
     }
 
     private func fold(
         _ streams: [StreamID],
-        _ erased: Set<StreamID>,
         in session: isolated PostgresSession,
-        _ fold: @escaping (TouchedStream) throws -> Void
+        _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
         let listed = TouchedScan.list(streams)
         var histories = try EventLog.gather(eventsSQL(of: listed), lane: lane, in: session)
             .makeIterator()
-
         try EventLog.join(
             lane: lane,
-            keeping: isRecorded ? .all : .neededByFolds(splitAt: from.commit),
+            keeping: keeping,
             streams: { histories.next() },
             confirmations: confirmationsSQL(of: listed),
-            in: session
-        ) { scanned in
-            var before = scanned.history
-            before.events.removeAll { $0.position.offset > from.offset }
-            before.unreadable.removeAll { $0.position.offset > from.offset }
-            let known = ScannedStream(
-                history: before,
-                confirmations: scanned.confirmations.filter { $0.commit <= from.commit }
-            )
-            try fold(
-                TouchedStream(
-                    before: known.complete,
-                    after: scanned.complete,
-                    isErased: erased.contains(before.stream),
-                    recorded: isRecorded
-                        ? TouchedStream.Recorded(
-                            before: RecordedHistory(known),
-                            after: RecordedHistory(scanned)
-                        ) : nil
-                )
-            )
-        }
+            in: session,
+            fold
+        )
+    }
+
+    /// What was read of a stream, before and after.
+    func stream(_ scanned: ScannedStream, isErased: Bool) -> TouchedStream {
+        let known = scanned.cut(offset: from.offset, commit: from.commit)
+        return TouchedStream(
+            before: known.complete,
+            after: scanned.complete,
+            isErased: isErased,
+            recorded: isRecorded
+                ? TouchedStream.Recorded(
+                    before: RecordedHistory(known),
+                    after: RecordedHistory(scanned)
+                ) : nil
+        )
     }
 
     // Includes streams whose erasure is beyond the commits read here: their rows are blank already.
-    private func erasedStreams(in session: isolated PostgresSession) throws -> Set<StreamID> {
+    func erasedStreams(in session: isolated PostgresSession) throws -> Set<StreamID> {
         let rows = try session.query(
             """
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event

@@ -14,6 +14,17 @@ struct ScannedStream {
         complete.confirmations = confirmations.map(\.repetition.confirmation)
         return complete
     }
+
+    /// What of it was known up to a commit, which ends at an offset.
+    func cut(offset: Int64, commit: Int64) -> ScannedStream {
+        var known = history
+        known.events.removeAll { $0.position.offset > offset }
+        known.unreadable.removeAll { $0.position.offset > offset }
+        return ScannedStream(
+            history: known,
+            confirmations: confirmations.filter { $0.commit <= commit }
+        )
+    }
 }
 
 /// A confirmation with the commit that brought it.

@@ -61,7 +61,7 @@ public struct CheckpointPrivateKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     /// The key in a PEM document (PKCS #8 or SEC 1, not encrypted); nil unless it is a P-256 key.
-    public init?(pem: String) {
+    package init?(pem: String) {
         do {
             key = try P256.Signing.PrivateKey(
                 pemRepresentation: CheckpointPrivateKey.block(of: pem)
@@ -108,8 +108,8 @@ public struct CheckpointPrivateKey: Sendable {
 
 extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The fingerprint of the public half.
-    public var description: String { "the private key of \(publicKey.fingerprint)" }
+    package var description: String { "the private key of \(publicKey.fingerprint)" }
 
     /// Hides the key from reflection, so printing or dumping it reveals nothing.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

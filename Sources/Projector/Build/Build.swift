@@ -80,7 +80,7 @@ struct Build: Sendable {
                     .text(schema), .text(projection.name), .int4(Int32(projection.version)),
                     .int4(Int32(plan.context(of: projection).catalogs.newestVersion)),
                     .text(plan.policy),
-                    .bytea(ProjectionDigest().digest.bytes),
+                    .bytea(ProjectionDigest().digest.bytes), .text(ProjectionPart.fold(projection)),
                 ]
             )
         }

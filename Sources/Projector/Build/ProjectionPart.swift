@@ -16,6 +16,8 @@ struct ProjectionPart: Sendable {
     var head: EventLog.Head
     /// Number and digest of the rows.
     var content: ProjectionDigest
+    /// The fold's module and type; nil where an older version of this program built the table.
+    let fold: String?
 
     /// The purpose of a table.
     typealias State = Projector.Table.State
@@ -24,6 +26,17 @@ struct ProjectionPart: Sendable {
     /// version, because a fold that gives different rows gets a new version.
     func isMade(by projection: any Projection) -> Bool {
         name == projection.name && version == projection.version && policy == nil
+    }
+
+    /// The beginning of the folds of this package; their tables without a fold are of older versions.
+    static let ownModule = "Projections."
+
+    /// Module and type of a fold, such as `App.Trials`: whose the table is.
+    static func fold(_ projection: any Projection) -> String {
+        // Between both, the name of a private type contains an address.
+        let parts = String(reflecting: type(of: projection)).prefix { $0 != "<" }
+            .split(separator: ".")
+        return [parts.first, parts.last].compactMap { $0 }.joined(separator: ".")
     }
 
     /// The table, for SQL.
@@ -65,7 +78,9 @@ extension [ProjectionPart] {
 extension ProjectionPart {
     private static let columns = """
         lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
-        commit_no, commit_digest, row_count, digest
+        commit_no, commit_digest, row_count, digest,
+        -- Tables that an older version of this program built do not have this column.
+        to_jsonb(ledger_projection) ->> 'fold'
         """
 
     fileprivate static func select(_ condition: String, _ suffix: String) -> String {
@@ -114,5 +129,6 @@ extension ProjectionPart {
         policy = try row.textIfPresent(6)
         head = EventLog.Head(offset: numbers.0, commit: numbers.1, digest: commit)
         self.content = ProjectionDigest(content, rowCount: Int(numbers.2))
+        fold = try row.textIfPresent(12)
     }
 }

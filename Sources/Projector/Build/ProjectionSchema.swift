@@ -19,7 +19,7 @@ enum ProjectionSchema {
                 on: [
                     "lane", "build_schema", "name", "state", "version", "catalog_version", "policy",
                     "lane_offset", "commit_no", "commit_digest", "row_count", "digest",
-                    "updated_at",
+                    "updated_at", "fold",
                 ],
                 of: "projection.ledger_projection"
             ),

@@ -34,21 +34,30 @@ extension Projector {
     ) async throws(ProjectorError) -> [Rebuilt] {
         try await exclusively("rebuild", options) { session in
             let usual = try await usualProjections(in: session)
-            let plan = BuildPlan(
-                projections: chosen ?? usual,
-                context: try await context(),
-                promotingAction: "rebuild"
-            )
-            let heads = try await log.heads()
-            let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
-            let tables = ShadowTables(schema: build.schema, names: plan.names)
-            try await orDrop(tables.schema, options, in: session) {
-                try await catchUp(tables, to: try await log.heads(), in: session)
-                _ = try await promote(tables, options, in: session)
-            }
-            try await supersedeWaiting(plan.names, options, in: session)
-            return try await rebuilt(tables, folded, in: session)
+            return try await rebuild(chosen ?? usual, doing: "rebuild", options, in: session)
         }
+    }
+
+    func rebuild(
+        _ chosen: [any Projection],
+        doing action: String,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> [Rebuilt] {
+        let plan = BuildPlan(
+            projections: chosen,
+            context: try await context(),
+            promotingAction: action
+        )
+        let heads = try await log.heads()
+        let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
+        let tables = ShadowTables(schema: build.schema, names: plan.names)
+        try await orDrop(tables.schema, options, in: session) {
+            try await catchUp(tables, to: try await log.heads(), in: session)
+            _ = try await promote(tables, options, in: session)
+        }
+        try await supersedeWaiting(plan.names, options, in: session)
+        return try await rebuilt(tables, folded, in: session)
     }
 
     /// Builds tables that are kept in a schema of their own, next to the live ones.

@@ -196,7 +196,9 @@ struct Follower {
     // Throws if nothing can be followed, and reports once what will not be. Checked again even
     // without news, because another program may have promoted its tables.
     private mutating func checkLive() async throws {
-        let live = try await projector.tables(in: session).filter { $0.state == .live }
+        let live = try await projector.tables(in: session).filter {
+            $0.state == .live && !$0.isForeign
+        }
         let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogVersion)" }
         guard found != known else { return }
         known = found

@@ -5,7 +5,7 @@ extension Projector {
     /// Drops tables that are ready to be promoted.
     ///
     /// - Parameters:
-    ///   - chosen: Their projections; nil for all.
+    ///   - chosen: Their projections; nil for all but those of other programs.
     ///   - options: The options.
     /// - Returns: The tables: schema and name, joined by a dot.
     /// - Throws: `databaseUnavailable`.
@@ -14,20 +14,16 @@ extension Projector {
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [String] {
         try await exclusively("tables discard", options) { session in
-            let names = (chosen ?? projections).map(\.name)
-            let found = try await session.query(
-                """
-                SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
-                WHERE \(Table.State.ready.condition) AND ($1 OR name = ANY($2)) ORDER BY 1
-                """,
-                [.bool(chosen == nil), .textArray(names)]
-            ).map { try $0.text(0) }
-            let all = try await session.query(
-                "SELECT DISTINCT name FROM projection.ledger_projection "
-                    + "WHERE \(Table.State.ready.condition)"
-            ).map { try $0.text(0) }
-            try await supersedeWaiting(chosen == nil ? all : names, options, in: session)
-            return try await removed(found, options, in: session)
+            let names = chosen?.map(\.name)
+            let waiting = try await tables(in: session).filter { table in
+                table.state == .ready && (names?.contains(table.name) ?? !table.isForeign)
+            }
+            try await supersedeWaiting(waiting.map(\.name), options, in: session)
+            return try await removed(
+                waiting.map { "\($0.schema).\($0.name)" }.sorted(),
+                options,
+                in: session
+            )
         }
     }
 

@@ -40,10 +40,20 @@ CREATE TABLE IF NOT EXISTS projection.ledger_projection (
     row_count         bigint           NOT NULL,
     digest            bytea            NOT NULL,
     updated_at        timestamptz      NOT NULL,
+    fold              text COLLATE "C",
     CONSTRAINT ledger_projection_pkey PRIMARY KEY (lane, build_schema, name),
     CONSTRAINT ledger_projection_state_known
         CHECK ({{state_known}})
 );
+DO $$
+BEGIN
+    -- IF NOT EXISTS would wait for every reader of the table even where the column is there.
+    IF NOT EXISTS (SELECT FROM pg_attribute
+        WHERE attrelid = 'projection.ledger_projection'::regclass AND attname = 'fold') THEN
+        ALTER TABLE projection.ledger_projection ADD COLUMN fold text COLLATE "C";
+    END IF;
+END
+$$;
 COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
 {{ledger_projection_comments}}
 CREATE TABLE IF NOT EXISTS projection.refused_stream (

@@ -1,7 +1,7 @@
 internal import AppStore
 package import Catalog
 public import EventLog
-package import Events
+public import Events
 public import Projections
 internal import Synchronization
 
@@ -11,6 +11,34 @@ extension Ledger {
     /// - Throws: `EventLogError`; `CatalogError` if a version cannot be read back.
     public func catalogs(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
         try await catalogStore.history(knownAt: knownAt)
+    }
+
+    /// Imports a file of products or entitlements, as `subledger catalog import` does.
+    ///
+    /// What the file does not define, products or entitlements, stays as it is. If the newest version
+    /// already has its content, nothing is added.
+    ///
+    /// - Parameters:
+    ///   - file: A `.storekit` file of Xcode, a saved response of the App Store Connect API, or an
+    ///     object with `entitlements`; at most 16 MiB.
+    ///   - effectiveFrom: The first instant at which it is in force; nil for now.
+    ///   - source: The name of the file, for the record.
+    /// - Returns: The number of the version that has its content, from 1.
+    /// - Throws: `CatalogError` if it is no catalog, or the newest version cannot be read back;
+    ///   `EventLogError`.
+    @discardableResult
+    public func importCatalog(
+        _ file: [UInt8],
+        effectiveFrom: Instant? = nil,
+        source: String
+    ) async throws -> Int64 {
+        let added = try await catalogStore.add(
+            try CatalogFile.read(file),
+            effectiveFrom: effectiveFrom,
+            source: source,
+            recordedAt: .systemClock()
+        )
+        return Int64(added.version.record.version)
     }
 }
 

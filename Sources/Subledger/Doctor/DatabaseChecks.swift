@@ -1,6 +1,7 @@
 internal import EventLog
 internal import Events
 package import Postgres
+internal import Projections
 package import Projector
 
 /// What `doctor` checks in the database of a ledger.
@@ -9,6 +10,7 @@ package struct DatabaseChecks: Sendable {
     private let clockSkewSecondsMax: Int64
     // The caller's open log; nil for one that is opened for the checks.
     private let log: EventLog?
+    private let projections: [any Projection]
 
     /// The checks that need a session, in order.
     private static let names = [
@@ -25,6 +27,7 @@ package struct DatabaseChecks: Sendable {
         self.settings = settings
         self.clockSkewSecondsMax = clockSkewSecondsMax
         log = nil
+        projections = .standard
     }
 
     /// The checks of the database of an open ledger.
@@ -32,6 +35,7 @@ package struct DatabaseChecks: Sendable {
         settings = ledger.log.settings
         clockSkewSecondsMax = ledger.log.clockSkewSecondsMax
         log = ledger.log
+        projections = ledger.projections
     }
 
     /// Runs all of them; without a server the first fails, and the rest are not checked.
@@ -127,7 +131,7 @@ package struct DatabaseChecks: Sendable {
             }
             let views =
                 if let log {
-                    try await read(Projector(log: log, settings: settings))
+                    try await read(projector(log))
                 } else {
                     try await Self.projecting(settings, read)
                 }
@@ -165,6 +169,10 @@ package struct DatabaseChecks: Sendable {
             await log.close()
             throw error
         }
+    }
+
+    private func projector(_ log: EventLog) -> Projector {
+        Projector(log: log, settings: settings, projections: projections)
     }
 
     private static func words(of error: any Error) -> String {
@@ -214,7 +222,7 @@ package struct DatabaseChecks: Sendable {
 
     private func tables(_ log: EventLog, _ inspector: LedgerInspector) async -> DoctorCheck {
         await checking("tables") {
-            let tables = try await Projector(log: log, settings: settings).tables()
+            let tables = try await projector(log).tables()
             let behind = tables.filter { $0.state == .live && $0.isCurrent && $0.lag > 0 }
             var oldest: Instant?
             if let last = behind.max(by: { $0.lag < $1.lag }) {

@@ -161,7 +161,13 @@ extension Projector.Table {
                 "run `subledger follow`, or `subledger serve --follow`"
             )
         }
-        return .ok("tables", "\(counted(live.count, "table")) contain the log's newest events")
+        let others = tables.filter { $0.state == .live && $0.isForeign }.map(\.owned)
+        let rest =
+            others.isEmpty ? "" : "; other programs update \(others.joined(separator: ", "))"
+        return .ok(
+            "tables",
+            "\(counted(live.count, "table")) contain the log's newest events\(rest)"
+        )
     }
 }
 

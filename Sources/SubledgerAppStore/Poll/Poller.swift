@@ -204,6 +204,7 @@ public struct Poller: Sendable {
             in: environment,
             subscribers: false,
             pause: pause,
+            after: subscribers,
             limit: room
         )
         report.select(others)

@@ -257,7 +257,6 @@ struct ServeCommand: AsyncParsableCommand {
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
         if options.follows { try await ledger.projector.checkMayFollow() }
-
         let asking = try await plan.asking(ledger, credentials)
         let announce = plan.announcer(logger)
         for line in try await plan.introduction(ledger, trusting: policy) { announce(line) }

@@ -46,7 +46,8 @@ struct RebuildRun {
     private func noteTablesBehind(_ rebuilt: [Projector.Rebuilt]) async throws {
         guard !work.output.quiet, work.schema == nil, chosen != nil else { return }
         let behind = try await projector.tables().filter { table in
-            table.state == .live && table.lag > 0 && !rebuilt.contains { $0.name == table.name }
+            table.state == .live && table.isKnown && table.lag > 0
+                && !rebuilt.contains { $0.name == table.name }
         }
         guard let farthest = behind.map(\.lag).max() else { return }
         Terminal.write(

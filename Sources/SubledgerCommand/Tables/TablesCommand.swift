@@ -90,7 +90,9 @@ extension TablesCommand {
         static let configuration = CommandConfiguration(
             abstract: "Drop all waiting tables, or the named ones.",
             discussion: """
-                Also drops the live table of a named projection that this program no longer has.
+                Also drops the live table of a named projection that this program does not have: one \
+                that it had in an older version, or one of another program. Without names, tables of \
+                other programs stay.
                 """
         )
 

@@ -88,7 +88,8 @@ struct DemoCommand: AsyncParsableCommand {
             projection.name == DemoCommand.mistakenName
                 ? DemoMistake(in: projection) : projection
         }
-        for table in try await ledger.projector(folds).rebuild() {
+        let mistaken = Ledger(log: ledger.log, verifier: ledger.verifier, projections: folds)
+        for table in try await mistaken.projector.rebuild() {
             Terminal.print(
                 "\(table.name): \(counted(table.rows, "row")) from "
                     + "\(counted(table.events, "event"))"

@@ -1,13 +1,13 @@
 /// Lets a limited number of tasks through at once, the others in order of arrival.
-package actor Gate {
+actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Makes a gate for that many tasks at once.
-    package init(width: Int) { free = width }
+    init(width: Int) { free = width }
 
     /// Waits for a place; every call needs one of ``leave()``.
-    package func enter() async {
+    func enter() async {
         if free > 0 {
             free -= 1
             return
@@ -16,7 +16,7 @@ package actor Gate {
     }
 
     /// Gives the place to the next.
-    package func leave() {
+    func leave() {
         if waiting.isEmpty {
             free += 1
         } else {

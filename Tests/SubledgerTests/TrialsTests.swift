@@ -8,17 +8,22 @@ import Subledger
 import TestSupport
 import Testing
 
+@testable import App
+
 /// The README's projection, as a newcomer would add it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TrialsTests {
     @Test func `a custom projection is rebuilt and read next to all others`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
-            let ledger = try await FilledLedger.open(settings)
-            let projector = Projector(log: ledger.log, settings: settings)
-            let rebuilt = try await projector.rebuild(allProjections + [Trials()])
-            let again = try await projector.rebuild([Trials()])
-            let trials = try #require(rebuilt.last)
+            let filled = try await FilledLedger.open(settings)
+            let ledger = Ledger(
+                log: filled.log,
+                verifier: filled.verifier,
+                projections: App.projections
+            )
+            let trials = try #require(try await ledger.prepare().last)
             #expect(trials.name == "trials")
+            let again = try await ledger.projector.rebuild([Trials()])
             #expect(again.map(\.digest) == [trials.digest])
             let session = try await PostgresSession.connect(settings)
             let found = try await session.query(

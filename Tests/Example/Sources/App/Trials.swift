@@ -1,4 +1,4 @@
-import Projections
+import Subledger
 
 /// One row per free trial, and whether its customer went on to pay.
 struct Trials: Projection {
