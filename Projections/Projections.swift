@@ -13,7 +13,7 @@ extension [any Projection] {
     /// The projections of this package; those on request are built only when named.
     ///
     /// Add your own where a ledger is opened: `projections: .standard + [Trials()]`.
-    package static var standard: [any Projection] { allProjections + projectionsOnRequest }
+    public static var standard: [any Projection] { allProjections + projectionsOnRequest }
 }
 
 /// Projections that are built only when named, because most ledgers do not need what they cost.

@@ -101,7 +101,7 @@ extension EffectChange {
     /// happened, then access, so that access which ended comes before access that began.
     ///
     /// Empty if nothing changed but the events that answers cite.
-    public static func between(_ old: EffectState, _ new: EffectState) -> [EffectChange] {
+    package static func between(_ old: EffectState, _ new: EffectState) -> [EffectChange] {
         var changes = new.erasures.dropFirst(old.erasures.count).map { scope in
             EffectChange(.erased, .erasure(scope))
         }

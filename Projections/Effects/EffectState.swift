@@ -1,8 +1,8 @@
-public import Events
+package import Events
 
 /// The folded answers of one subscription that effects are about: its access, what happened, its
 /// changes of plan, its customer and its erasures.
-public struct EffectState: Sendable {
+package struct EffectState: Sendable {
     /// The times with access.
     let access: [AccessGrant]
     /// What happened, each once at its time.
@@ -10,9 +10,9 @@ public struct EffectState: Sendable {
     /// The changes of plan.
     let planChanges: Rows<PlanChangesProjection>
     /// The customer by a link; nil if no link is in force.
-    public let customer: String?
+    package let customer: String?
     /// The app account token by the newest claim; nil if Apple signed none.
-    public let appAccountToken: String?
+    package let appAccountToken: String?
     /// What was erased, in the order of the log.
     let erasures: [Erasure.Scope]
 
@@ -44,7 +44,7 @@ public struct EffectState: Sendable {
     /// The answers of what was known about a subscription; none if nothing was.
     ///
     /// Events that this program cannot read are left out.
-    public init(_ history: StreamHistory, in context: FoldContext) {
+    package init(_ history: StreamHistory, in context: FoldContext) {
         let timeline = Timeline(history).under(context.policy)
         let claims = StreamClaims(timeline)
         access = AccessGrant.all(of: timeline, context.catalogs)

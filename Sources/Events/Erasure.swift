@@ -19,11 +19,11 @@ package enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
 ///
 /// It never contains what was removed. It shows a reader of the log which gaps are erasures; every
 /// other gap is a fault, and `verify` reports it.
-package struct Erasure: Hashable, Sendable {
+public struct Erasure: Hashable, Sendable {
     /// What was erased.
     ///
     /// The raw value is stored and printed: add cases, never rename them. The widest comes first.
-    package enum Scope: String, CaseIterable, Sendable {
+    public enum Scope: String, CaseIterable, Sendable {
         /// The whole content of a subscription, with its payloads.
         case subscription
         /// What identifies the customer in all events of a subscription, with their payloads.

@@ -9,11 +9,13 @@
 @_exported public import struct Catalog.CatalogError
 @_exported public import struct EmbeddedPostgres.EmbeddedServerError
 @_exported public import struct EventLog.AppendOutcome
+@_exported public import struct EventLog.CommitCursor
 @_exported public import class EventLog.EventLog
 @_exported public import struct EventLog.EventLogError
 @_exported public import enum EventLog.KnownAt
 @_exported public import enum Events.Arrival
 @_exported public import struct Events.CheckpointPrivateKey
+@_exported public import struct Events.Erasure
 @_exported public import struct Events.Fact
 @_exported public import struct Events.Instant
 @_exported public import struct Events.LaneCount
@@ -22,6 +24,7 @@
 @_exported public import enum Events.StoreEnvironment
 @_exported public import struct Events.StreamID
 @_exported public import struct Events.Verification
+@_exported public import struct Projections.AccessGrant
 @_exported public import struct Projections.AccessPolicy
 @_exported public import enum Projections.AccessScope
 @_exported public import struct Projections.ActivePeriod
@@ -32,9 +35,11 @@
 @_exported public import struct Projections.CatalogHistory
 @_exported public import enum Projections.ColumnValue
 @_exported public import struct Projections.CommerceItem
+@_exported public import struct Projections.EffectChange
 @_exported public import enum Projections.ExpirationReason
 @_exported public import struct Projections.FoldContext
 @_exported public import struct Projections.FoldRefusal
+@_exported public import struct Projections.Movement
 @_exported public import struct Projections.PlanChange
 @_exported public import enum Projections.PlanChangeClass
 @_exported public import struct Projections.PlanChanges

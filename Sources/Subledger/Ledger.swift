@@ -13,7 +13,7 @@ public struct Ledger: Sendable {
     public static let version = "0.1.0"
 
     /// Its log.
-    public let log: EventLog
+    package let log: EventLog
     /// What is trusted and accepted.
     package let verifier: AppStoreVerifier
     /// The projections whose tables it builds and keeps up to date.
@@ -23,7 +23,7 @@ public struct Ledger: Sendable {
     var privateServer: PrivateServer?
 
     /// A ledger over an open log.
-    public init(
+    package init(
         log: EventLog,
         verifier: AppStoreVerifier,
         projections: [any Projection] = .standard

@@ -255,7 +255,7 @@ struct EffectTests {
 
     /// An effect without its cursor, which names the places of all lanes.
     private static func text(_ effect: SubscriptionEffect) -> String {
-        "\(effect.stream) \(effect.line) \(effect.cause.map(\.position))"
+        "\(effect.stream) \(effect.line) \(effect.cause)"
     }
 
     private static func at(_ day: String) throws -> Instant {

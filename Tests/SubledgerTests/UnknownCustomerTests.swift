@@ -1,3 +1,4 @@
+import Catalog
 import EventLog
 import Events
 import Subledger

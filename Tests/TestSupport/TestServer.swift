@@ -1,6 +1,6 @@
 import EmbeddedPostgres
 import Foundation
-public import Postgres
+package import Postgres
 
 /// The PostgreSQL server of one test run.
 ///

@@ -74,7 +74,7 @@ extension Movement: Encodable {
     }
 
     /// Writes the row; a value that is not known has no member.
-    package func encode(to encoder: any Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         var row = encoder.container(keyedBy: CodingKeys.self)
         try row.encode(kind.rawValue, forKey: .movement)
         try row.encode(occurred, forKey: .occurred)

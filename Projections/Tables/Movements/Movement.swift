@@ -1,51 +1,51 @@
-package import Events
+public import Events
 
 /// Something that counts in the accounts of a business: a start, a renewal, money, a loss.
-package struct Movement: Hashable, Sendable {
+public struct Movement: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
-    package let stream: StreamID
+    public let stream: StreamID
     /// The kind of movement.
-    package let kind: Kind
+    public let kind: Kind
     /// Apple's name for it in Sales and Trends (Apple's data: report events); nil if Apple has
     /// none.
-    package let appleEvent: String?
+    public let appleEvent: String?
     /// Apple's name for its sub type in the App Store Subscription Event report of App Analytics;
     /// nil if Apple has none, or the data that Apple signs does not determine it.
-    package let appleSubType: String?
+    public let appleSubType: String?
     /// Whether it is the first purchase of the subscription.
     let isInitial: Bool
     /// When, on Apple's clock.
-    package let occurred: Instant
+    public let occurred: Instant
     /// The product; for a requested change, the requested one.
-    package let productId: String
+    public let productId: String
     /// The previous product; nil if none was replaced.
-    package let previousProductId: String?
+    public let previousProductId: String?
     /// Start of the purchase it is about, in whole seconds.
-    package let purchaseDate: Instant
+    public let purchaseDate: Instant
     /// Natural end of that purchase, in whole seconds; nil if it never expires.
-    package let expiresDate: Instant?
+    public let expiresDate: Instant?
     /// The amount charged (positive) or refunded (negative) in milliunits; nil if no money moved,
     /// or if the amount was never stated.
-    package let amountMilliunits: Int64?
+    public let amountMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
-    package let currency: String?
+    public let currency: String?
     /// Whether it belongs to a family member, so it brings no money (Apple's data: trap 33).
-    package var isFamilyShared: Bool { sharing == .family }
+    public var isFamilyShared: Bool { sharing == .family }
     /// Who else pays for it, so it brings no money; nil if its owner does.
     package let sharing: Sharing?
     /// How many seats were bought, added or taken back; nil unless it is about seats.
-    package let seatQuantity: Int64?
+    public let seatQuantity: Int64?
     /// Whether it is a purchase after a lapse.
-    package let isResubscribe: Bool
+    public let isResubscribe: Bool
     /// Why a subscription ended, in Apple's words; nil for other movements, and if Apple did not
     /// state a reason.
-    package let expirationReason: ExpirationReason?
+    public let expirationReason: ExpirationReason?
     /// The events that caused the row, ascending, without duplicates; they depend on the order of
     /// arrival.
-    package let positions: [Position]
+    public let positions: [Position]
 
     /// The kind of movement; at the same instant in this order.
-    package enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Sendable {
         /// A purchase with an offer that the previous one did not have.
         case offerStart = "offer_start"
         /// A purchase without an offer that does not continue the subscription.

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Projections
 
 /// What Apple pushes: one POST body per notification.

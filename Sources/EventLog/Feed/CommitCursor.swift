@@ -33,7 +33,7 @@ public struct CommitCursor: Hashable, Sendable {
     /// - Parameters:
     ///   - commit: The commit.
     ///   - taken: How much of it was taken; nil for all.
-    public mutating func advance(to commit: CommitMark, taken: Int? = nil) {
+    package mutating func advance(to commit: CommitMark, taken: Int? = nil) {
         let mark = Mark(
             lane: commit.commit.lane,
             commit: commit.commit.number,

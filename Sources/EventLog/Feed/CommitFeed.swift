@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// Reads the log commit by commit, starting at a cursor.

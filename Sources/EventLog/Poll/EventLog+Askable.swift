@@ -1,4 +1,4 @@
-public import Events
+package import Events
 internal import Postgres
 
 /// The customers to ask Apple about, by one subscription each.

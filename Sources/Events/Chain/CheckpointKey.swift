@@ -108,8 +108,8 @@ public struct CheckpointPrivateKey: Sendable {
 
 extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The fingerprint of the public half.
-    package var description: String { "the private key of \(publicKey.fingerprint)" }
+    public var description: String { "the private key of \(publicKey.fingerprint)" }
 
     /// Hides the key from reflection, so printing or dumping it reveals nothing.
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

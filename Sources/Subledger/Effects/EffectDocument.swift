@@ -49,7 +49,7 @@ package struct EffectDocument: Encodable {
         try document.encode(effect.change.isCorrection, forKey: .isCorrection)
         try document.encode(effect.position, forKey: .position)
         try document.encode(effect.recordedAt, forKey: .recordedAt)
-        let cause = effect.cause.map { event in
+        let cause = effect.events.map { event in
             Cause(
                 position: event.position,
                 kind: event.fact.kind.rawValue,

@@ -27,14 +27,17 @@ public struct SubscriptionEffect: Identifiable, Sendable {
     public let position: Position
     /// When the commit was made, on our clock.
     public let recordedAt: Instant
-    /// The new facts about the subscription in the commit; empty if Apple only stated known ones
-    /// again, as of a later instant.
-    public let cause: [Event]
+    /// The new facts about the subscription in the commit.
+    package let events: [Event]
     /// Where to continue after this effect.
     public let cursor: CommitCursor
 
     /// What happened.
     public var kind: EffectChange.Kind { change.kind }
+
+    /// Where the new facts about the subscription are that the commit has; empty if Apple only stated
+    /// known ones again, as of a later instant.
+    public var cause: [Position] { events.map(\.position) }
 }
 
 /// Reads effects commit by commit.
@@ -98,7 +101,7 @@ struct EffectReading: Sendable {
                         change: change,
                         position: Position(lane: lane, offset: commit.offset),
                         recordedAt: commit.commit.committedAt,
-                        cause: stream.cause,
+                        events: stream.cause,
                         cursor: cursor
                     )
                 )

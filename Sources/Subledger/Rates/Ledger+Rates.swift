@@ -1,4 +1,4 @@
-public import EventLog
+package import EventLog
 
 extension Ledger {
     /// The most rates of one list: thirty years of thirty currencies.

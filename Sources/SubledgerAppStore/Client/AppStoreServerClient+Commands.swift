@@ -1,5 +1,5 @@
 internal import AppStore
-public import Events
+package import Events
 
 extension AppStoreServerClient {
     /// Extends the renewal date of one subscription.

@@ -1,5 +1,5 @@
 internal import AppStore
-public import Events
+package import Events
 
 /// Groups of customers and the seats of multiseat subscriptions
 /// (https://developer.apple.com/documentation/appstoreserverapi).

@@ -1,4 +1,4 @@
-public import Events
+package import Events
 
 /// A request that changes something at Apple.
 ///
