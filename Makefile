@@ -23,8 +23,10 @@ FILTER ?=
 export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
 
 # SwiftPM writes some lists in the order of a hash table; with another order in each run, it would
-# build Hummingbird again.
-BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+# build Hummingbird again. The order of traits also depends on how they were named: without the
+# option, `make docs` would build every module again, and the next build would too.
+ONE_ORDER = env SWIFT_DETERMINISTIC_HASHING=1
+BUILD = $(ONE_ORDER) swift build --enable-all-traits
 
 STAGE = python3 -B Tests/Gate/stage.py
 
@@ -60,7 +62,7 @@ up: dependencies build ## Open the console on a synthetic App Store, whose event
 
 test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL servers of their own are started and stopped.
 	@rm -f .build/stages.tsv
-	@$(STAGE) build -- env $(BUILD) $(SWIFT_FLAGS) --build-tests
+	@$(STAGE) build -- $(BUILD) $(SWIFT_FLAGS) --build-tests
 	@$(STAGE) run -- $(RUN_TESTS)
 
 # Here ONLY names lines, not test targets.
@@ -82,12 +84,12 @@ fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by defaul
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	@$(STAGE) layout -- swift format lint --strict -r -p $(SOURCES)
-	@$(STAGE) imports -- env $(BUILD) $(SWIFT_FLAGS) --build-tests \
+	@$(STAGE) imports -- $(BUILD) $(SWIFT_FLAGS) --build-tests \
 	    --explicit-target-dependency-import-check error
 
 docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
-	@SUBLEDGER_DOCS=1 $(STAGE) docs -- swift package $(SWIFT_FLAGS) generate-documentation \
-	    --target Subledger --warnings-as-errors
+	@SUBLEDGER_DOCS=1 $(STAGE) docs -- $(ONE_ORDER) swift package $(SWIFT_FLAGS) \
+	    generate-documentation --target Subledger --warnings-as-errors
 
 build: ## Build the command line, as the tests use it.
 	$(BUILD) $(SWIFT_FLAGS) --product subledger

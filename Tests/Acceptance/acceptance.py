@@ -116,7 +116,8 @@ def build_tests(built=[]):
     if not built:
         # With the order of its lists in another run, SwiftPM would build Hummingbird again.
         subprocess.run(
-            ["swift", "build", *SWIFT_FLAGS, "--build-tests"], cwd=ROOT, check=True,
+            ["swift", "build", "--enable-all-traits", *SWIFT_FLAGS, "--build-tests"],
+            cwd=ROOT, check=True,
             env={**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"},
         )
         built.append(True)
