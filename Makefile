@@ -68,7 +68,7 @@ test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL ser
 # Here ONLY names lines, not test targets.
 acceptance: export SUBLEDGER_TEST_TARGETS =
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY=postgres-17,replica selects lines.
-	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
+	BUILD="$(BUILD)" SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \

@@ -236,6 +236,7 @@ struct ReportCommandTests {
                 (["--changed-since", "1", "--html", "page.html"], "leave out --html"),
                 (["--changed-since", "2099-01-01"], "--changed-since is in the future"),
                 (["--changed-since", "999999"], "--changed-since names offset 999999"),
+                // The first of the two runs that ingested the ledger ends at offset 28.
                 (["--changed-since", "29", "--known-at", "28"], "is after the later one, 28"),
             ] {
                 let ending = try await command.run(["report", "revenue"] + words)
