@@ -28,11 +28,15 @@ export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
 ONE_ORDER = env SWIFT_DETERMINISTIC_HASHING=1
 BUILD = $(ONE_ORDER) swift build --enable-all-traits
 
+# As the tests have a main of their own (Tests/XCTMain.swift), without the second option SwiftPM
+# would run none of them, and succeed.
+SWIFT_TEST = swift test --disable-xctest --enable-swift-testing
+
 STAGE = python3 -B Tests/Gate/stage.py
 
 # On macOS, only SwiftPM can run a bundle of tests; it runs all of them in one process.
 RUN_TESTS = $(if $(filter Darwin,$(shell uname)),\
-    swift test $(SWIFT_FLAGS) --skip-build --disable-xctest $(addprefix --filter ,$(FILTER)),\
+    $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build $(addprefix --filter ,$(FILTER)),\
     python3 -B Tests/Gate/suites.py $(addprefix --filter ,$(FILTER)) $(subst $(comma), ,$(ONLY)))
 comma := ,
 
@@ -68,15 +72,16 @@ test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL ser
 # Here ONLY names lines, not test targets.
 acceptance: export SUBLEDGER_TEST_TARGETS =
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY=postgres-17,replica selects lines.
-	BUILD="$(BUILD)" SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
+	BUILD="$(BUILD)" SWIFT_TEST="$(SWIFT_TEST)" SWIFT_FLAGS="$(SWIFT_FLAGS)" \
+	    python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
-	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
-	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
+	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} $(SWIFT_TEST) \
+	    -c release -Xswiftc -enable-testing --filter 'HistoryLawTests|MassTruthTests'
 
 kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures, repairs and checkpoints.
 	$(BUILD) $(SWIFT_FLAGS) --build-tests
-	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
+	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build \
 	    --filter 'CrashTests.*among'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by default).
@@ -133,7 +138,8 @@ image: ## Make a container image of the package in .build/package, without a reg
 	.packaging/image.sh
 
 snapshot: dependencies ## Rewrite what tests compare with: the schema, rows of folds, and what commands print.
-	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \
+	$(BUILD) $(SWIFT_FLAGS) --build-tests
+	SNAPSHOT_UPDATE=1 $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build --skip LawTests \
 	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests|GoldenTests'
 
 format: ## Lay the sources out.
