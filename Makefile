@@ -23,14 +23,20 @@ FILTER ?=
 export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
 
 # SwiftPM writes some lists in the order of a hash table; with another order in each run, it would
-# build Hummingbird again.
-BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+# build Hummingbird again. The order of traits also depends on how they were named: without the
+# option, `make docs` would build every module again, and the next build would too.
+ONE_ORDER = env SWIFT_DETERMINISTIC_HASHING=1
+BUILD = $(ONE_ORDER) swift build --enable-all-traits
+
+# As the tests have a main of their own (Tests/XCTMain.swift), without the second option SwiftPM
+# would run none of them, and succeed.
+SWIFT_TEST = swift test --disable-xctest --enable-swift-testing
 
 STAGE = python3 -B Tests/Gate/stage.py
 
 # On macOS, only SwiftPM can run a bundle of tests; it runs all of them in one process.
 RUN_TESTS = $(if $(filter Darwin,$(shell uname)),\
-    swift test $(SWIFT_FLAGS) --skip-build --disable-xctest $(addprefix --filter ,$(FILTER)),\
+    $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build $(addprefix --filter ,$(FILTER)),\
     python3 -B Tests/Gate/suites.py $(addprefix --filter ,$(FILTER)) $(subst $(comma), ,$(ONLY)))
 comma := ,
 
@@ -60,21 +66,22 @@ up: dependencies build ## Open the console on a synthetic App Store, whose event
 
 test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL servers of their own are started and stopped.
 	@rm -f .build/stages.tsv
-	@$(STAGE) build -- env $(BUILD) $(SWIFT_FLAGS) --build-tests
+	@$(STAGE) build -- $(BUILD) $(SWIFT_FLAGS) --build-tests
 	@$(STAGE) run -- $(RUN_TESTS)
 
 # Here ONLY names lines, not test targets.
 acceptance: export SUBLEDGER_TEST_TARGETS =
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY=postgres-17,replica selects lines.
-	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
+	BUILD="$(BUILD)" SWIFT_TEST="$(SWIFT_TEST)" SWIFT_FLAGS="$(SWIFT_FLAGS)" \
+	    python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
-	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
-	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
+	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} $(SWIFT_TEST) \
+	    -c release -Xswiftc -enable-testing --filter 'HistoryLawTests|MassTruthTests'
 
 kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures, repairs and checkpoints.
 	$(BUILD) $(SWIFT_FLAGS) --build-tests
-	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
+	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build \
 	    --filter 'CrashTests.*among'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by default).
@@ -82,12 +89,12 @@ fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by defaul
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	@$(STAGE) layout -- swift format lint --strict -r -p $(SOURCES)
-	@$(STAGE) imports -- env $(BUILD) $(SWIFT_FLAGS) --build-tests \
+	@$(STAGE) imports -- $(BUILD) $(SWIFT_FLAGS) --build-tests \
 	    --explicit-target-dependency-import-check error
 
 docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
-	@SUBLEDGER_DOCS=1 $(STAGE) docs -- swift package $(SWIFT_FLAGS) generate-documentation \
-	    --target Subledger --warnings-as-errors
+	@SUBLEDGER_DOCS=1 $(STAGE) docs -- $(ONE_ORDER) swift package $(SWIFT_FLAGS) \
+	    generate-documentation --target Subledger --warnings-as-errors
 
 build: ## Build the command line, as the tests use it.
 	$(BUILD) $(SWIFT_FLAGS) --product subledger
@@ -131,7 +138,8 @@ image: ## Make a container image of the package in .build/package, without a reg
 	.packaging/image.sh
 
 snapshot: dependencies ## Rewrite what tests compare with: the schema, rows of folds, and what commands print.
-	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \
+	$(BUILD) $(SWIFT_FLAGS) --build-tests
+	SNAPSHOT_UPDATE=1 $(SWIFT_TEST) $(SWIFT_FLAGS) --skip-build --skip LawTests \
 	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests|GoldenTests'
 
 format: ## Lay the sources out.

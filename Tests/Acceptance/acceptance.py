@@ -23,7 +23,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build" / "acceptance"
 ENGINES = ROOT / ".build" / "engines" / "bin"
 
-# Options of every debug build, which the Makefile sets: with others, everything is built again.
+# What builds, what runs tests, and the options of every debug build, which the Makefile sets: with
+# others, everything is built again.
+BUILD = os.environ["BUILD"].split()
+SWIFT_TEST = os.environ["SWIFT_TEST"].split()
 SWIFT_FLAGS = os.environ["SWIFT_FLAGS"].split()
 
 # `make test` optimises the modules of its debug build; builds with this setting do not.
@@ -114,11 +117,7 @@ def server_version(folder=None):
 def build_tests(built=[]):
     """Builds the tests, once."""
     if not built:
-        # With the order of its lists in another run, SwiftPM would build Hummingbird again.
-        subprocess.run(
-            ["swift", "build", *SWIFT_FLAGS, "--build-tests"], cwd=ROOT, check=True,
-            env={**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"},
-        )
+        subprocess.run([*BUILD, *SWIFT_FLAGS, "--build-tests"], cwd=ROOT, check=True)
         built.append(True)
 
 
@@ -130,7 +129,7 @@ def tests(name, pattern, environment=None, folders=(), version=None, build=None,
     log = LOGS / f"{name}.log"
     # Where CI is set, tests fail that would be skipped because a server is missing.
     code = run(
-        ["swift", "test", *SWIFT_FLAGS, *(build or ["--skip-build"]), "--disable-xctest",
+        [*SWIFT_TEST, *SWIFT_FLAGS, *(build or ["--skip-build"]),
          "--filter", pattern, *(["--skip", skip] if skip else [])],
         log, {"CI": "true", "SUBLEDGER_ACCEPTANCE": "1", **(environment or {})},
         [*folders, ENGINES],

@@ -83,10 +83,17 @@ struct ExampleProgramTests {
         // The scratch folder stays, so that a second run has nothing to build but the app.
         let scratch = root.appendingPathComponent(".build/one-import").path
         let tests = try await Program(path: "/usr/bin/env").run(
-            ["swift", "test", "--quiet", "--disable-xctest", "--scratch-path", scratch],
+            [
+                "swift", "test", "--disable-xctest", "--enable-swift-testing",
+                "--scratch-path", scratch,
+            ],
             folder: root.appendingPathComponent("Tests/Example").path
         )
-        try #require(tests.code == 0, "\(tests.errors.suffix(3000))\n\(tests.output)")
+        let hasPassed = tests.output.contains(#/Test run with [1-9].* passed/#)
+        try #require(
+            tests.code == 0 && hasPassed,
+            "\(tests.errors.suffix(3000))\n\(tests.output.suffix(3000))"
+        )
         return Program(path: scratch + "/debug/App")
     }
 

@@ -69,7 +69,11 @@ extension TestTemplate {
     private static func simulate(_ settings: ConnectionSettings) async throws -> Command {
         let (simulation, command) = (try await Simulation.shared, Command(settings))
         _ = try await Migrator.migrate(settings, .single)
-        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        // Two runs, because one may put everything in one commit, which is known whole or not at all.
+        for files in [["history"], ["notification", "statuses"]] {
+            let paths = files.map { "\(simulation.payloads)/\($0).ndjson" }
+            try await command.expect(0, simulation.arguments + paths)
+        }
         return command
     }
 }

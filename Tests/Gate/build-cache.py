@@ -10,6 +10,7 @@ of other compilers or flags are removed once nothing was built there for a week.
 uses the copy, the command runs in the sources themselves.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -56,6 +57,8 @@ def copy(copied):
     wanted, there = sources(ROOT), sources(copied)
     for name in there.keys() - wanted.keys():
         there[name].unlink()
+        with contextlib.suppress(OSError):
+            os.removedirs(there[name].parent)
     for name, path in wanted.items():
         target, mode = copied / name, path.stat().st_mode & 0o777
         if name not in there or target.read_bytes() != path.read_bytes():
