@@ -34,7 +34,6 @@
 @_exported public import struct Projections.BundleMembership
 @_exported public import struct Projections.CatalogHistory
 @_exported public import enum Projections.ColumnValue
-@_exported public import struct Projections.CommerceItem
 @_exported public import struct Projections.EffectChange
 @_exported public import enum Projections.ExpirationReason
 @_exported public import struct Projections.FoldContext
@@ -52,7 +51,6 @@
 @_exported public import struct Projections.RenewalStates
 @_exported public import struct Projections.RenewalTerms
 @_exported public import struct Projections.RowComparison
-@_exported public import struct Projections.StreamChange
 @_exported public import enum Projections.SubscriptionGroup
 @_exported public import struct Projections.SubscriptionPeriod
 @_exported public import enum Projections.SubscriptionStatus

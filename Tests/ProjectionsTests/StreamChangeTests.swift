@@ -77,7 +77,7 @@ import Testing
     private func changes(
         _ texts: [(StreamID, String)],
         _ catalogs: CatalogHistory = .magazines
-    ) throws -> [StreamChange] {
+    ) throws -> [PlanChanges.StreamChange] {
         let facts = try texts.flatMap { try TimelineText($0.1, stream: $0.0).facts }
         let ledger = MemoryLedger([facts])
         let timelines = ledger.streams.map { ledger.timeline(of: $0) }

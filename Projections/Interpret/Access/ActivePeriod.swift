@@ -34,7 +34,7 @@ public struct ActivePeriod: Codable, Hashable, Sendable {
     /// The commitment that the purchase belongs to; nil if there is none.
     public internal(set) var commitment: BillingPlan.Commitment?
     /// The items of an Advanced Commerce purchase; nil for all others.
-    public internal(set) var advancedCommerceItems: [CommerceItem]?
+    public internal(set) var advancedCommerceItems: [ActivePeriod.CommerceItem]?
     /// How many seats are left of all its transactions, as last stated; nil unless the owner bought
     /// seats.
     public internal(set) var seatQuantity: Int64?

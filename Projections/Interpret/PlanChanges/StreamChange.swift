@@ -1,47 +1,52 @@
 public import Events
 
-/// A change of product for which Apple opened a new subscription: bought while the old one was in
-/// billing retry, or after it had ended (Apple's data: trap 3), or a move between a subscription sold
-/// alone and one in a bundle, in either direction.
-public struct StreamChange: Codable, Hashable, Sendable {
-    /// The old subscription.
-    public let fromOriginalTransactionId: String
-    /// The new subscription.
-    public let toOriginalTransactionId: String
-    /// The bundle that the old one was part of; nil if it was sold alone.
-    public let fromBundleProductId: String?
-    /// The bundle that the new one is part of; nil if it is sold alone.
-    public let toBundleProductId: String?
-    /// The last product of the old one.
-    public let fromProductId: String
-    /// The first product of the new one.
-    public let toProductId: String
-    /// Start of the new one's first purchase, in whole seconds.
-    public let effective: Instant
-    /// The status of the old one just before: in billing retry, expired or revoked; for a move to
-    /// or from a bundle any.
-    public let previousStatus: SubscriptionStatus
-    /// The class of the change by the levels of the catalog.
-    public let changeClass: PlanChangeClass
-    /// Whether both products have periods of the same length; nil if the catalog does not know.
-    public let hasSameDuration: Bool?
-    /// The version of the catalog that classified it; nil if there is none.
-    public let catalogVersion: Int?
-    /// The events that caused it, from both subscriptions, ascending, without duplicates.
-    public let positions: [Position]
+extension PlanChanges {
+    /// A change of product for which Apple opened a new subscription: bought while the old one was in
+    /// billing retry, or after it had ended (Apple's data: trap 3), or a move between a subscription sold
+    /// alone and one in a bundle, in either direction.
+    public struct StreamChange: Codable, Hashable, Sendable {
+        /// The old subscription.
+        public let fromOriginalTransactionId: String
+        /// The new subscription.
+        public let toOriginalTransactionId: String
+        /// The bundle that the old one was part of; nil if it was sold alone.
+        public let fromBundleProductId: String?
+        /// The bundle that the new one is part of; nil if it is sold alone.
+        public let toBundleProductId: String?
+        /// The last product of the old one.
+        public let fromProductId: String
+        /// The first product of the new one.
+        public let toProductId: String
+        /// Start of the new one's first purchase, in whole seconds.
+        public let effective: Instant
+        /// The status of the old one just before: in billing retry, expired or revoked; for a move to
+        /// or from a bundle any.
+        public let previousStatus: SubscriptionStatus
+        /// The class of the change by the levels of the catalog.
+        public let changeClass: PlanChangeClass
+        /// Whether both products have periods of the same length; nil if the catalog does not know.
+        public let hasSameDuration: Bool?
+        /// The version of the catalog that classified it; nil if there is none.
+        public let catalogVersion: Int?
+        /// The events that caused it, from both subscriptions, ascending, without duplicates.
+        public let positions: [Position]
 
-    private enum CodingKeys: String, CodingKey {
-        case fromOriginalTransactionId, toOriginalTransactionId, fromBundleProductId
-        case toBundleProductId, fromProductId, toProductId, effective, previousStatus
-        case changeClass = "class"
-        case hasSameDuration = "sameDuration"
-        case catalogVersion, positions
-    }
+        private enum CodingKeys: String, CodingKey {
+            case fromOriginalTransactionId, toOriginalTransactionId, fromBundleProductId
+            case toBundleProductId, fromProductId, toProductId, effective, previousStatus
+            case changeClass = "class"
+            case hasSameDuration = "sameDuration"
+            case catalogVersion, positions
+        }
 
-    // By instant, then by the new subscription.
-    fileprivate static func areInOrder(_ left: StreamChange, _ right: StreamChange) -> Bool {
-        if left.effective != right.effective { return left.effective < right.effective }
-        return byBytes(left.toOriginalTransactionId, right.toOriginalTransactionId) ?? false
+        // By instant, then by the new subscription.
+        fileprivate static func areInOrder(
+            _ left: PlanChanges.StreamChange,
+            _ right: PlanChanges.StreamChange
+        ) -> Bool {
+            if left.effective != right.effective { return left.effective < right.effective }
+            return byBytes(left.toOriginalTransactionId, right.toOriginalTransactionId) ?? false
+        }
     }
 }
 
@@ -59,12 +64,12 @@ extension PlanChanges {
     public static func acrossStreams(
         _ timelines: [Timeline],
         _ catalogs: CatalogHistory
-    ) -> [StreamChange] {
+    ) -> [PlanChanges.StreamChange] {
         let known = timelines.sorted { $0.stream < $1.stream }
             .filter { !$0.purchases.isEmpty }
             .map { RunningStream($0) }
         return known.compactMap { $0.change(from: known, catalogs) }
-            .sorted(by: StreamChange.areInOrder)
+            .sorted(by: PlanChanges.StreamChange.areInOrder)
     }
 }
 
@@ -81,7 +86,10 @@ private struct RunningStream {
     }
 
     // The old subscription is the one that ended last before this one began.
-    func change(from others: [RunningStream], _ catalogs: CatalogHistory) -> StreamChange? {
+    func change(
+        from others: [RunningStream],
+        _ catalogs: CatalogHistory
+    ) -> PlanChanges.StreamChange? {
         guard let new = timeline.purchases.first else { return nil }
         if let moved = moved(from: others, new, catalogs) { return moved }
         guard let group = catalogs.group(of: new)
@@ -113,7 +121,7 @@ private struct RunningStream {
         from others: [RunningStream],
         _ new: Purchase,
         _ catalogs: CatalogHistory
-    ) -> StreamChange? {
+    ) -> PlanChanges.StreamChange? {
         guard
             case .value(.text(let id)) = new.assertions.state(of: .previousOriginalTransactionId),
             let other = others.first(where: {
@@ -144,7 +152,7 @@ private struct RunningStream {
         _ status: SubscriptionStatus,
         to new: Purchase,
         _ catalogs: CatalogHistory
-    ) -> StreamChange {
+    ) -> PlanChanges.StreamChange {
         let judged = CatalogVerdict(
             from: old.productId,
             to: new.productId,
@@ -155,7 +163,7 @@ private struct RunningStream {
             Position(lane: left.timeline.lane, offset: old.datesOffset),
             Position(lane: timeline.lane, offset: new.datesOffset),
         ].sorted()
-        return StreamChange(
+        return PlanChanges.StreamChange(
             fromOriginalTransactionId: left.timeline.stream.originalTransactionId,
             toOriginalTransactionId: timeline.stream.originalTransactionId,
             fromBundleProductId: old.bundle?.productId,

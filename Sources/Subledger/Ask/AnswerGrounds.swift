@@ -6,7 +6,7 @@ package struct AnswerGrounds: Sendable {
     /// The grounds, as documents show them.
     package private(set) var subscriptions: [SubscriptionGround] = []
     /// Subscriptions that are joined to several customers, and so count for none of them.
-    package private(set) var ambiguous: [AmbiguousSubscription] = []
+    package private(set) var ambiguous: [AccessDocument.AmbiguousSubscription] = []
     /// Links to the customer that were not in force at the instant asked about.
     package private(set) var linksNotInForce: [LinkNotInForce] = []
 
@@ -30,7 +30,7 @@ package struct AnswerGrounds: Sendable {
     ) {
         subscriptions = streams.map { SubscriptionGround($0, of: customer, at: instant) }
         ambiguous = customer.ambiguous.map {
-            AmbiguousSubscription(
+            AccessDocument.AmbiguousSubscription(
                 originalTransactionId: $0.stream.originalTransactionId,
                 customers: $0.customerIds
             )
@@ -72,7 +72,7 @@ extension CustomerStream {
     }
 }
 
-extension AmbiguousSubscription {
+extension AccessDocument.AmbiguousSubscription {
     /// The ambiguity as a line of text.
     package var line: String {
         let joined =

@@ -17,7 +17,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
     /// Subscriptions of others that were once theirs, or that they claim without effect.
     public let related: [Stream]
     /// Subscriptions that are joined to several customers, and so count for none of them.
-    public let ambiguous: [AmbiguousSubscription]
+    public let ambiguous: [AccessDocument.AmbiguousSubscription]
     /// Those that were theirs at the instant asked about; nil if no instant was given.
     public let ownedAt: [String]?
 
@@ -34,9 +34,9 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
         /// Its owners over time.
         public let owners: [Interval]
         /// The links, including those that ended.
-        public let links: [ClaimDocument]
+        public let links: [CustomerDocument.Claim]
         /// Its app account tokens over time.
-        public let tokens: [ClaimDocument]
+        public let tokens: [CustomerDocument.Claim]
     }
 
     /// An interval in which a customer had a subscription; no customer had it if both names are
@@ -147,7 +147,7 @@ extension CustomerDocument.Stream {
             )
         }
 
-        let lines = ClaimDocument.all(of: claims)
+        let lines = CustomerDocument.Claim.all(of: claims)
         links = lines.filter { $0.customer != nil }
         tokens = lines.filter { $0.appAccountToken != nil }
     }

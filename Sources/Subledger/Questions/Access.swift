@@ -112,6 +112,14 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// What was bought there does not count in production.
     public internal(set) var elsewhere: Elsewhere?
 
+    /// A subscription that is joined to several customers, and so counts for none of them.
+    public struct AmbiguousSubscription: Codable, Hashable, Sendable {
+        /// Its id.
+        public let originalTransactionId: String
+        /// The customers.
+        public let customers: [String]
+    }
+
     /// The answer of another environment.
     public struct Elsewhere: Codable, Hashable, Sendable {
         /// The environment.
@@ -159,14 +167,6 @@ public struct AccessDocument: Codable, Hashable, Sendable {
         /// The events it is based on.
         public let positions: [Position]
     }
-}
-
-/// A subscription that is joined to several customers, and so counts for none of them.
-public struct AmbiguousSubscription: Codable, Hashable, Sendable {
-    /// Its id.
-    public let originalTransactionId: String
-    /// The customers.
-    public let customers: [String]
 }
 
 /// What access is judged by, for any customer or subscription.

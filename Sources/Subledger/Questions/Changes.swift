@@ -59,7 +59,7 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
     public let changes: [PlanChange]
     /// Its changes for which Apple opened a new subscription: from one of the customer's that had
     /// lapsed, or between one that is sold alone and one in a bundle, to or from this one.
-    public let moves: [StreamChange]
+    public let moves: [PlanChanges.StreamChange]
     /// The refunds that Apple stated of periods that a change cut short.
     public let refunds: [RefundCase]
     /// What was erased of it.
@@ -219,7 +219,7 @@ func unusedPartWords(_ productId: String, _ milliunits: Int64?, _ currency: Stri
         + "; Apple signs no amount"
 }
 
-extension StreamChange {
+extension PlanChanges.StreamChange {
     /// The move as a line.
     fileprivate var text: String {
         func part(_ id: String, _ productId: String, _ bundle: String?) -> String {

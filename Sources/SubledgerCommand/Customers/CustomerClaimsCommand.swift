@@ -34,7 +34,7 @@ struct CustomerClaimsCommand: AsyncParsableCommand {
     }
 }
 
-extension ClaimDocument {
+extension CustomerDocument.Claim {
     /// The claim as text.
     fileprivate var text: String {
         var words = [
