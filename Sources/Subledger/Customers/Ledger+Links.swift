@@ -60,7 +60,7 @@ extension Ledger {
     /// - Returns: The outcome: check that it is `appended` or `duplicate`.
     /// - Throws: `QuestionError` if the id means no subscription or several; `Rejection` for a
     ///   statement outside its limits; `EventLogError`.
-    package func link(
+    public func link(
         _ subscription: SubjectID,
         to customer: String,
         reason: String = "",
