@@ -106,7 +106,13 @@ let package = Package(
             dependencies: ["CSpawn", "Postgres"],
             swiftSettings: strict
         ),
-        .target(name: "Events", dependencies: ["CZlib", crypto], swiftSettings: strict),
+        // C, because the Swift compiler takes half a minute for these files as array literals.
+        .target(name: "CEmbeddedFiles"),
+        .target(
+            name: "Events",
+            dependencies: ["CEmbeddedFiles", "CZlib", crypto],
+            swiftSettings: strict
+        ),
         .target(
             name: "AppStore",
             dependencies: ["CZlib", "Events", crypto, x509, asn1],
@@ -114,15 +120,11 @@ let package = Package(
         ),
         .target(
             name: "LedgerSchema",
+            dependencies: ["Events"],
             path: "schema",
-            exclude: ["README.md"],
-            resources: [
-                .embedInCode("snapshot.sql"),
-                .embedInCode("bootstrap"),
-                .embedInCode("migrations"),
-                .embedInCode("functions"),
-                .embedInCode("guard"),
-                .embedInCode("checks"),
+            exclude: [
+                "README.md", "bootstrap", "checks", "functions", "guard", "migrations",
+                "snapshot.sql",
             ],
             swiftSettings: strict
         ),
@@ -135,45 +137,7 @@ let package = Package(
             name: "Projections",
             dependencies: ["Events"],
             path: "Projections",
-            resources: [
-                .embedInCode("Analytics/analytics-customer-value.sql"),
-                .embedInCode("Analytics/analytics-customers.sql"),
-                .embedInCode("Analytics/analytics-daily-snapshot-between.sql"),
-                .embedInCode("Analytics/analytics-daily-snapshot.sql"),
-                .embedInCode("Analytics/analytics-ingest-quality-by-day.sql"),
-                .embedInCode("Analytics/analytics-ingest-quality.sql"),
-                .embedInCode("Analytics/analytics-last-signed-at.sql"),
-                .embedInCode("Analytics/analytics-metric-definition.sql"),
-                .embedInCode("Analytics/analytics-movements.sql"),
-                .embedInCode("Analytics/analytics-periods.sql"),
-                .embedInCode("Analytics/analytics-recognised-revenue.sql"),
-                .embedInCode("Analytics/analytics-recorded-at.sql"),
-                .embedInCode("Analytics/analytics-repeated-purchases.sql"),
-                .embedInCode("Analytics/analytics-retention-at.sql"),
-                .embedInCode("Analytics/analytics-retention.sql"),
-                .embedInCode("Analytics/analytics-subscriptions.sql"),
-                .embedInCode("Analytics/analytics-transactions.sql"),
-                .embedInCode("Analytics/part-case-of-movement.sql"),
-                .embedInCode("Analytics/part-plan-changes.sql"),
-                .embedInCode("Analytics/part-recognised-revenue.sql"),
-                .embedInCode("Tables/columns.txt"),
-                .embedInCode("Tables/ActivePeriods/active-periods.sql"),
-                .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
-                .embedInCode("Tables/Customers/customers.sql"),
-                .embedInCode("Tables/Customers/customers-indexes.sql"),
-                .embedInCode("Tables/Movements/movements.sql"),
-                .embedInCode("Tables/Movements/movements-indexes.sql"),
-                .embedInCode("Tables/MovementsHistory/movements-history-indexes.sql"),
-                .embedInCode("Tables/PlanChanges/plan-changes.sql"),
-                .embedInCode("Tables/PlanChanges/plan-changes-indexes.sql"),
-                .embedInCode("Tables/Refunds/refunds.sql"),
-                .embedInCode("Tables/Refunds/refunds-indexes.sql"),
-                .embedInCode("Tables/RenewalStates/renewal-states.sql"),
-                .embedInCode("Tables/RenewalStates/renewal-states-indexes.sql"),
-                .embedInCode("Tables/Transactions/transactions.sql"),
-                .embedInCode("Tables/Transactions/transactions-indexes.sql"),
-                .embedInCode("Tables/TransactionsHistory/transactions-history-indexes.sql"),
-            ],
+            exclude: ["Analytics/SQL", "Tables/SQL"],
             swiftSettings: strict
         ),
         .target(
@@ -184,7 +148,7 @@ let package = Package(
         .target(
             name: "Projector",
             dependencies: ["Events", "EventLog", "Postgres", "Projections"],
-            resources: [.embedInCode("SQL")],
+            exclude: ["SQL"],
             swiftSettings: strict
         ),
         .target(
@@ -193,7 +157,7 @@ let package = Package(
                 "AppStore", "CZlib", "Catalog", "EmbeddedPostgres", "EventLog", "Events",
                 "Postgres", "Projections", "Projector",
             ],
-            resources: [.embedInCode("Reports/SQL"), .embedInCode("Reports/Changes/SQL")],
+            exclude: ["Reports/SQL", "Reports/Changes/SQL"],
             swiftSettings: strict
         ),
         .target(
@@ -203,11 +167,7 @@ let package = Package(
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
                 lifecycle, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, unixSignals,
             ],
-            resources: [
-                .embedInCode("Console/console.css"),
-                .embedInCode("Console/console.js"),
-                .embedInCode("openapi.json"),
-            ],
+            exclude: ["Console/console.css", "Console/console.js", "openapi.json"],
             swiftSettings: strict
         ),
         .target(
@@ -264,13 +224,7 @@ let package = Package(
                 "SimulatedStoreService", "Subledger", "SubledgerAppStore", "SubledgerHTTP",
                 argumentParser, configuration, lifecycle, logging, systemPackage, unixSignals,
             ],
-            resources: [
-                .embedInCode("Serve/Examples/Caddyfile"),
-                .embedInCode("Serve/Examples/alerts.yml"),
-                .embedInCode("Serve/Examples/dashboard.json"),
-                .embedInCode("Serve/Examples/nginx.conf"),
-                .embedInCode("Serve/Examples/subledger.service"),
-            ],
+            exclude: ["Serve/Examples"],
             swiftSettings: strict
         ),
         .target(

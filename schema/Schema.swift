@@ -1,3 +1,5 @@
+internal import Events
+
 /// The SQL that creates a ledger, in the order in which it is applied.
 ///
 /// Contains no logic: the migrator in `EventLog` reads it. A migration that has shipped is never
@@ -61,40 +63,40 @@ package enum Schema {
     }
 
     /// Schemas, roles and the list of migrations; applied before all other changes.
-    package static let bootstrap = text(PackageResources.bootstrap_sql)
+    package static let bootstrap = text("bootstrap.sql")
 
     /// Finds what differs from the roles, owners, privileges, triggers and storage options that a
     /// ledger must have.
     ///
     /// It only reads. Each row contains what differs and the statement that repairs it, or NULL if
     /// ``bootstrap`` does.
-    package static let differences = text(PackageResources.differences_sql)
+    package static let differences = text("differences.sql")
 
     /// Finds how the columns and CHECK constraints of tables differ from those of ``snapshot``; with
     /// the same columns as ``differences``.
-    package static let definitions = text(PackageResources.definitions_sql)
+    package static let definitions = text("definitions.sql")
 
     /// The result of all migrations, as pg_dump prints it.
-    package static let snapshot = text(PackageResources.snapshot_sql)
+    package static let snapshot = text("snapshot.sql")
 
     /// Functions that tables refer to; applied before the migrations.
     package static let functionsBefore = [
-        text(PackageResources.lane_of_sql), text(PackageResources.is_erasing_sql),
-        text(PackageResources.refuse_change_sql),
-        text(PackageResources.refuse_unless_blanked_sql),
-        text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
-        text(PackageResources.content_fields_sql), text(PackageResources.content_text_sql),
-        text(PackageResources.refuse_orphan_sql), text(PackageResources.refuse_unproven_sql),
-        text(PackageResources.is_other_clock_sql), text(PackageResources.refuse_unchained_sql),
-        text(PackageResources.refuse_other_clock_sql),
-        text(PackageResources.refuse_unaccounted_sql),
+        text("lane-of.sql"), text("is-erasing.sql"),
+        text("refuse-change.sql"),
+        text("refuse-unless-blanked.sql"),
+        text("text-without-nul.sql"), text("json-or-text.sql"),
+        text("content-fields.sql"), text("content-text.sql"),
+        text("refuse-orphan.sql"), text("refuse-unproven.sql"),
+        text("is-other-clock.sql"), text("refuse-unchained.sql"),
+        text("refuse-other-clock.sql"),
+        text("refuse-unaccounted.sql"),
     ]
 
     /// Functions that refer to tables; applied after the migrations.
     package static let functionsAfter = [
-        text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
-        text(PackageResources.forget_rejections_sql),
-        text(PackageResources.forget_audits_sql),
+        text("repetitions.sql"), text("erase.sql"),
+        text("forget-rejections.sql"),
+        text("forget-audits.sql"),
     ]
 
     /// The migrations, oldest first.
@@ -102,20 +104,20 @@ package enum Schema {
         Migration(
             version: 1,
             name: "v001-ledger",
-            sql: text(PackageResources.v001_ledger_sql),
-            check: text(PackageResources.check_v001_ledger_sql)
+            sql: text("v001-ledger.sql"),
+            check: text("check-v001-ledger.sql")
         ),
         Migration(
             version: 2,
             name: "v002-checkpoint",
-            sql: text(PackageResources.v002_checkpoint_sql),
-            check: text(PackageResources.check_v002_checkpoint_sql)
+            sql: text("v002-checkpoint.sql"),
+            check: text("check-v002-checkpoint.sql")
         ),
         Migration(
             version: 3,
             name: "v003-erasure",
-            sql: text(PackageResources.v003_erasure_sql),
-            check: text(PackageResources.check_v003_erasure_sql),
+            sql: text("v003-erasure.sql"),
+            check: text("check-v003-erasure.sql"),
             // Erasures are few, and every append checks whether its subscriptions were erased.
             indexes: [
                 Index(
@@ -129,8 +131,8 @@ package enum Schema {
         Migration(
             version: 4,
             name: "v004-continuation",
-            sql: text(PackageResources.v004_continuation_sql),
-            check: text(PackageResources.check_v004_continuation_sql),
+            sql: text("v004-continuation.sql"),
+            check: text("check-v004-continuation.sql"),
             // The condition tests form and byte first: only signed transactions have the field, few
             // have the byte, and reading fields takes longer.
             indexes: [
@@ -147,8 +149,8 @@ package enum Schema {
         Migration(
             version: 5,
             name: "v005-rejection",
-            sql: text(PackageResources.v005_rejection_sql),
-            check: text(PackageResources.check_v005_rejection_sql),
+            sql: text("v005-rejection.sql"),
+            check: text("check-v005-rejection.sql"),
             indexes: [
                 Index(
                     name: "rejection_in_order",
@@ -160,98 +162,98 @@ package enum Schema {
         Migration(
             version: 6,
             name: "v006-rejection-arrival",
-            sql: text(PackageResources.v006_rejection_arrival_sql),
-            check: text(PackageResources.check_v006_rejection_arrival_sql)
+            sql: text("v006-rejection-arrival.sql"),
+            check: text("check-v006-rejection-arrival.sql")
         ),
         Migration(
             version: 7,
             name: "v007-currency-rate",
-            sql: text(PackageResources.v007_currency_rate_sql),
-            check: text(PackageResources.check_v007_currency_rate_sql),
+            sql: text("v007-currency-rate.sql"),
+            check: text("check-v007-currency-rate.sql"),
             workingTable: "operation.currency_rate"
         ),
         Migration(
             version: 8,
             name: "v008-newest-signature",
-            sql: text(PackageResources.v008_newest_signature_sql),
-            check: text(PackageResources.check_v008_newest_signature_sql),
+            sql: text("v008-newest-signature.sql"),
+            check: text("check-v008-newest-signature.sql"),
             workingTable: "operation.newest_signature"
         ),
         Migration(
             version: 9,
             name: "v009-lookup-key",
-            sql: text(PackageResources.v009_lookup_key_sql),
-            check: text(PackageResources.check_v009_lookup_key_sql),
+            sql: text("v009-lookup-key.sql"),
+            check: text("check-v009-lookup-key.sql"),
             workingTable: "operation.lookup_key"
         ),
         Migration(
             version: 10,
             name: "v010-lookup-lane",
-            sql: text(PackageResources.v010_lookup_lane_sql),
-            check: text(PackageResources.check_v010_lookup_lane_sql),
+            sql: text("v010-lookup-lane.sql"),
+            check: text("check-v010-lookup-lane.sql"),
             workingTable: "operation.lookup_lane"
         ),
         Migration(
             version: 11,
             name: "v011-repair",
-            sql: text(PackageResources.v011_repair_sql),
-            check: text(PackageResources.check_v011_repair_sql)
+            sql: text("v011-repair.sql"),
+            check: text("check-v011-repair.sql")
         ),
         Migration(
             version: 12,
             name: "v012-rejection-standing",
-            sql: text(PackageResources.v012_rejection_standing_sql),
-            check: text(PackageResources.check_v012_rejection_standing_sql)
+            sql: text("v012-rejection-standing.sql"),
+            check: text("check-v012-rejection-standing.sql")
         ),
         Migration(
             version: 13,
             name: "v013-token-limit",
-            sql: text(PackageResources.v013_token_limit_sql),
-            check: text(PackageResources.check_v013_token_limit_sql)
+            sql: text("v013-token-limit.sql"),
+            check: text("check-v013-token-limit.sql")
         ),
         Migration(
             version: 14,
             name: "v014-audit",
-            sql: text(PackageResources.v014_audit_sql),
-            check: text(PackageResources.check_v014_audit_sql),
+            sql: text("v014-audit.sql"),
+            check: text("check-v014-audit.sql"),
             workingTable: "operation.audit"
         ),
         Migration(
             version: 15,
             name: "v015-evidence-file",
-            sql: text(PackageResources.v015_evidence_file_sql),
-            check: text(PackageResources.check_v015_evidence_file_sql)
+            sql: text("v015-evidence-file.sql"),
+            check: text("check-v015-evidence-file.sql")
         ),
         Migration(
             version: 16,
             name: "v016-apple-order",
-            sql: text(PackageResources.v016_apple_order_sql),
-            check: text(PackageResources.check_v016_apple_order_sql),
+            sql: text("v016-apple-order.sql"),
+            check: text("check-v016-apple-order.sql"),
             workingTable: "operation.apple_order"
         ),
         Migration(
             version: 17,
             name: "v017-bounded-values",
-            sql: text(PackageResources.v017_bounded_values_sql),
-            check: text(PackageResources.check_v017_bounded_values_sql)
+            sql: text("v017-bounded-values.sql"),
+            check: text("check-v017-bounded-values.sql")
         ),
         Migration(
             version: 18,
             name: "v018-proceeds-rate",
-            sql: text(PackageResources.v018_proceeds_rate_sql),
-            check: text(PackageResources.check_v018_proceeds_rate_sql),
+            sql: text("v018-proceeds-rate.sql"),
+            check: text("check-v018-proceeds-rate.sql"),
             workingTable: "operation.proceeds_rate"
         ),
         Migration(
             version: 19,
             name: "v019-consumer",
-            sql: text(PackageResources.v019_consumer_sql),
-            check: text(PackageResources.check_v019_consumer_sql),
+            sql: text("v019-consumer.sql"),
+            check: text("check-v019-consumer.sql"),
             workingTable: "operation.consumer"
         ),
     ]
 
-    private static func text(_ bytes: [UInt8]) -> String {
-        String(decoding: bytes, as: UTF8.self)
+    private static func text(_ name: String) -> String {
+        String(decoding: embeddedFile(name), as: UTF8.self)
     }
 }

@@ -66,27 +66,27 @@ extension AnalyticsRelation {
     package static let all: [AnalyticsRelation] = [
         AnalyticsRelation(
             "metric_definition",
-            PackageResources.analytics_metric_definition_sql,
+            embeddedFile("analytics-metric-definition.sql"),
             key: ["name", "version"]
         ),
-        AnalyticsRelation("last_signed_at", PackageResources.analytics_last_signed_at_sql),
-        AnalyticsRelation("recorded_at", PackageResources.analytics_recorded_at_sql),
+        AnalyticsRelation("last_signed_at", embeddedFile("analytics-last-signed-at.sql")),
+        AnalyticsRelation("recorded_at", embeddedFile("analytics-recorded-at.sql")),
         AnalyticsRelation(
             "repeated_purchases",
             Array(
-                String(decoding: PackageResources.analytics_repeated_purchases_sql, as: UTF8.self)
+                String(decoding: embeddedFile("analytics-repeated-purchases.sql"), as: UTF8.self)
                     .replacing("{{placeholder}}", with: Placeholder.pattern).utf8
             )
         ),
         AnalyticsRelation(
             "customers",
-            PackageResources.analytics_customers_sql,
+            embeddedFile("analytics-customers.sql"),
             key: ["original_transaction_id", "environment", "lane", "valid_from"]
         ),
         AnalyticsRelation(
             "transactions",
             filled(
-                PackageResources.analytics_transactions_sql,
+                embeddedFile("analytics-transactions.sql"),
                 """
                 Purchases as they are known now: one row each, in the names of RevenueCat''s \
                 exports where the meaning is theirs. Totals of a past day change as refunds come \
@@ -99,7 +99,7 @@ extension AnalyticsRelation {
         AnalyticsRelation(
             "transactions_history",
             filled(
-                PackageResources.analytics_transactions_sql,
+                embeddedFile("analytics-transactions.sql"),
                 """
                 What was known of purchases, and when: the columns of analytics.transactions, one \
                 row each time that one of them changed. As known at an instant: known_from <= \
@@ -115,7 +115,7 @@ extension AnalyticsRelation {
         AnalyticsRelation(
             "movements",
             filled(
-                PackageResources.analytics_movements_sql,
+                embeddedFile("analytics-movements.sql"),
                 """
                 What began, went on, was paid, given back and ended, as it is known now: one row \
                 each, at its instant on Apple''s clock.
@@ -128,7 +128,7 @@ extension AnalyticsRelation {
         AnalyticsRelation(
             "movements_history",
             filled(
-                PackageResources.analytics_movements_sql,
+                embeddedFile("analytics-movements.sql"),
                 """
                 The movements as they became known: the columns of analytics.movements, one row \
                 each, and one with the movement correction, and the amount back, for each that \
@@ -144,7 +144,7 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "periods",
-            PackageResources.analytics_periods_sql,
+            embeddedFile("analytics-periods.sql"),
             key: [
                 "original_transaction_id", "environment", "lane", "valid_from", "valid_to", "kind",
                 "product_identifier", "purchase_date_ms", "expires_date_ms",
@@ -153,21 +153,21 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "subscriptions",
-            PackageResources.analytics_subscriptions_sql,
+            embeddedFile("analytics-subscriptions.sql"),
             key: ["original_transaction_id", "environment", "lane"]
         ),
         AnalyticsRelation(
             "customer_value",
-            PackageResources.analytics_customer_value_sql,
+            embeddedFile("analytics-customer-value.sql"),
             key: ["customer_id", "environment", "currency"]
         ),
         AnalyticsRelation(
             "daily_snapshot_between",
-            PackageResources.analytics_daily_snapshot_between_sql
+            embeddedFile("analytics-daily-snapshot-between.sql")
         ),
         AnalyticsRelation(
             "daily_snapshot",
-            PackageResources.analytics_daily_snapshot_sql,
+            embeddedFile("analytics-daily-snapshot.sql"),
             key: [
                 "day", "environment", "product_identifier", "country", "currency", "offer_type",
                 "renewal_number",
@@ -180,10 +180,10 @@ extension AnalyticsRelation {
             key: ["original_transaction_id", "environment", "lane", "ordinal", "recognised_month"],
             time: "recognised_month"
         ),
-        AnalyticsRelation("retention_at", PackageResources.analytics_retention_at_sql),
+        AnalyticsRelation("retention_at", embeddedFile("analytics-retention-at.sql")),
         AnalyticsRelation(
             "retention",
-            PackageResources.analytics_retention_sql,
+            embeddedFile("analytics-retention.sql"),
             key: [
                 "cohort", "environment", "product_identifier", "period_length", "period_number",
             ],
@@ -191,11 +191,11 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "ingest_quality_by_day",
-            PackageResources.analytics_ingest_quality_by_day_sql
+            embeddedFile("analytics-ingest-quality-by-day.sql")
         ),
         AnalyticsRelation(
             "ingest_quality",
-            PackageResources.analytics_ingest_quality_sql,
+            embeddedFile("analytics-ingest-quality.sql"),
             key: ["day", "source"],
             time: "day"
         ),
@@ -260,14 +260,14 @@ extension AnalyticsRelation {
 
     /// The SQL that the view of recognised revenue and reports are made of, by its placeholders.
     package static let sharedParts = [
-        "{{recognised_revenue}}": PackageResources.part_recognised_revenue_sql,
-        "{{upgrade_refunds}}": PackageResources.part_plan_changes_sql,
-        "{{case_of_movement}}": PackageResources.part_case_of_movement_sql,
+        "{{recognised_revenue}}": embeddedFile("part-recognised-revenue.sql"),
+        "{{upgrade_refunds}}": embeddedFile("part-plan-changes.sql"),
+        "{{case_of_movement}}": embeddedFile("part-case-of-movement.sql"),
     ]
 
     // The shared part for all environments and until the newest signature, without a conversion.
     private static var recognisedRevenue: [UInt8] {
-        var sql = String(decoding: PackageResources.analytics_recognised_revenue_sql, as: UTF8.self)
+        var sql = String(decoding: embeddedFile("analytics-recognised-revenue.sql"), as: UTF8.self)
         for part in ["{{recognised_revenue}}", "{{upgrade_refunds}}", "{{case_of_movement}}"] {
             let text = String(decoding: sharedParts[part] ?? [], as: UTF8.self)
             sql = sql.replacing(part, with: text)

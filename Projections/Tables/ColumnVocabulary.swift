@@ -1,3 +1,5 @@
+internal import Events
+
 /// The meaning of the columns of tables and views: one comment for each name, wherever it occurs.
 ///
 /// `columns.txt` contains them. The value that a projection declares defines a column's type; a lint
@@ -25,7 +27,7 @@ package enum ColumnVocabulary {
     }
 
     private static let comments: [String: String] = {
-        let text = String(decoding: PackageResources.columns_txt, as: UTF8.self)
+        let text = String(decoding: embeddedFile("columns.txt"), as: UTF8.self)
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         return Dictionary(
             lines.map { line in

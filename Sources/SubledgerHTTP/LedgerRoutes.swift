@@ -134,7 +134,7 @@ public struct LedgerRoutes: Sendable {
         addKeys(to: router)
         on(.get, "/openapi.json", of: router, for: nil) { _ in
             .text(
-                String(decoding: PackageResources.openapi_json, as: UTF8.self),
+                String(decoding: embeddedFile("openapi.json"), as: UTF8.self),
                 "application/json"
             )
         }

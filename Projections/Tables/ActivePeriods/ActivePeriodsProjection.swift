@@ -4,8 +4,8 @@ internal import Events
 struct ActivePeriodsProjection: DeclaredProjection {
     let name = "active_periods"
     let version = 5
-    let definition = PackageResources.active_periods_sql
-    let indexes = PackageResources.active_periods_indexes_sql
+    let definition = embeddedFile("active-periods.sql")
+    let indexes = embeddedFile("active-periods-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -1,3 +1,5 @@
+internal import Events
+
 /// The table `customers`: the owners of a subscription over time, according to its own events.
 ///
 /// A fold of one stream cannot see what joins subscriptions to one another (`CustomerBond`), so
@@ -5,8 +7,8 @@
 struct CustomersProjection: DeclaredProjection {
     let name = "customers"
     let version = 5
-    let definition = PackageResources.customers_sql
-    let indexes = PackageResources.customers_indexes_sql
+    let definition = embeddedFile("customers.sql")
+    let indexes = embeddedFile("customers-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -4,8 +4,8 @@ internal import Events
 struct MovementsProjection: DeclaredProjection {
     let name = "movements"
     let version = 8
-    let definition = PackageResources.movements_sql
-    let indexes = PackageResources.movements_indexes_sql
+    let definition = embeddedFile("movements.sql")
+    let indexes = embeddedFile("movements-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

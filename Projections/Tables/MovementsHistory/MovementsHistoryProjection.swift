@@ -11,8 +11,8 @@ struct MovementsHistoryProjection: DeclaredProjection {
     let readsRecordedTimes = true
     // A row is one of that fold, or withdraws one.
     let version = 1 + MovementsProjection().version
-    let definition = PackageResources.movements_sql
-    let indexes = PackageResources.movements_history_indexes_sql
+    let definition = embeddedFile("movements.sql")
+    let indexes = embeddedFile("movements-history-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -1,9 +1,11 @@
+internal import Events
+
 /// The table `plan_changes`: the rows of `PlanChanges`.
 struct PlanChangesProjection: DeclaredProjection {
     let name = "plan_changes"
     let version = 6
-    let definition = PackageResources.plan_changes_sql
-    let indexes = PackageResources.plan_changes_indexes_sql
+    let definition = embeddedFile("plan-changes.sql")
+    let indexes = embeddedFile("plan-changes-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -4,8 +4,8 @@ internal import Events
 struct RefundsProjection: DeclaredProjection {
     let name = "refunds"
     let version = 6
-    let definition = PackageResources.refunds_sql
-    let indexes = PackageResources.refunds_indexes_sql
+    let definition = embeddedFile("refunds.sql")
+    let indexes = embeddedFile("refunds-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -1,9 +1,11 @@
+internal import Events
+
 /// The table `renewal_states`: the rows of `RenewalStates`.
 struct RenewalStatesProjection: DeclaredProjection {
     let name = "renewal_states"
     let version = 5
-    let definition = PackageResources.renewal_states_sql
-    let indexes = PackageResources.renewal_states_indexes_sql
+    let definition = embeddedFile("renewal-states.sql")
+    let indexes = embeddedFile("renewal-states-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -4,8 +4,8 @@ internal import Events
 struct TransactionsProjection: DeclaredProjection {
     let name = "transactions"
     let version = 8
-    let definition = PackageResources.transactions_sql
-    let indexes = PackageResources.transactions_indexes_sql
+    let definition = embeddedFile("transactions.sql")
+    let indexes = embeddedFile("transactions-indexes.sql")
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,

@@ -11,8 +11,8 @@ struct TransactionsHistoryProjection: DeclaredProjection {
     let readsRecordedTimes = true
     // A state is a row of that fold.
     let version = 1 + TransactionsProjection().version
-    let definition = PackageResources.transactions_sql
-    let indexes = PackageResources.transactions_history_indexes_sql
+    let definition = embeddedFile("transactions.sql")
+    let indexes = embeddedFile("transactions-history-indexes.sql")
     private let transactions = TransactionsProjection()
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(

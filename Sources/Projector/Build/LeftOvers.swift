@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -44,7 +45,7 @@ enum LeftOvers {
         var tables: [String] = []
         var others: [String] = []
         for row in try await session.query(
-            String(sql: PackageResources.schema_relations_sql),
+            String(sql: embeddedFile("schema-relations.sql")),
             [.text(schema)]
         ) {
             if try row.bool(1) {
@@ -92,14 +93,14 @@ enum LeftOvers {
     }
 
     private static let schemas = String(
-        sql: PackageResources.left_over_schemas_sql,
+        sql: embeddedFile("left-over-schemas.sql"),
         filling: [
             "mark": ProjectionSchema.mark, "filling": Projector.Table.State.filling.condition,
         ]
     )
 
     private static let tables = String(
-        sql: PackageResources.left_over_tables_sql,
+        sql: embeddedFile("left-over-tables.sql"),
         filling: ["mark": ProjectionSchema.mark]
     )
 }

@@ -92,14 +92,14 @@ extension ProjectionPart {
 
     /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.
     static let insert = String(
-        sql: PackageResources.part_insertion_sql,
+        sql: embeddedFile("part-insertion.sql"),
         filling: ["filling": State.filling.rawValue]
     )
 
     /// Updates the part's record to its current state.
     var updated: PostgresStatement {
         PostgresStatement(
-            String(sql: PackageResources.part_update_sql),
+            String(sql: embeddedFile("part-update.sql")),
             [
                 .int4(Int32(lane)), .text(schema), .text(name), .int8(head.offset),
                 .int8(head.commit), .bytea(head.digest.bytes), .int8(Int64(content.rowCount)),

@@ -1,3 +1,4 @@
+internal import Events
 internal import Projections
 
 /// Schema `projection`: the views for readers, and the table that records what is behind them.
@@ -11,7 +12,7 @@ enum ProjectionSchema {
 
     /// Executed before tables are built, compared, promoted or discarded; repeating it changes nothing.
     static let bootstrap = String(
-        sql: PackageResources.bootstrap_sql,
+        sql: embeddedFile("projection-schema.sql"),
         filling: [
             "stays_here": staysHere, "analytics_mark": AnalyticsSchema.mark,
             "state_known": Projector.Table.State.allCases.condition,

@@ -4,8 +4,8 @@ internal import Projections
 
 /// Maintains `refused_stream`: the subscriptions without rows in a table, and why.
 enum RefusedStreams {
-    private static let deletion = String(sql: PackageResources.refusals_deletion_sql)
-    private static let insertion = String(sql: PackageResources.refusals_insertion_sql)
+    private static let deletion = String(sql: embeddedFile("refusals-deletion.sql"))
+    private static let insertion = String(sql: embeddedFile("refusals-insertion.sql"))
 
     /// The statements that keep `refused_stream` consistent with a table.
     static func statements(

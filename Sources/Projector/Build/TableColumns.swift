@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -53,5 +54,5 @@ struct TableColumns: Sendable {
         }
     }
 
-    private static let select = String(sql: PackageResources.table_columns_sql)
+    private static let select = String(sql: embeddedFile("table-columns.sql"))
 }

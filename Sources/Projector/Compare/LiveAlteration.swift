@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -141,5 +142,5 @@ extension LiveAlteration {
         }
     }
 
-    private static let isShown = String(sql: PackageResources.live_view_shown_sql)
+    private static let isShown = String(sql: embeddedFile("live-view-shown.sql"))
 }

@@ -104,5 +104,5 @@ extension RefusalDifference {
         FROM both_sides WHERE differs ORDER BY name, lane, environment, id LIMIT \(changedMax)
         """
 
-    private static let sides = String(sql: PackageResources.refusals_sql)
+    private static let sides = String(sql: embeddedFile("refusals.sql"))
 }

@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -19,7 +20,7 @@ struct Lease: Sendable {
     func take(lane: Int, in session: PostgresSession) async throws -> Bool {
         let longest = Projector.FollowOptions.leaseSecondsMax
         let taken = try await session.query(
-            String(sql: PackageResources.lease_sql),
+            String(sql: embeddedFile("lease.sql")),
             [
                 .int4(Int32(lane)), .text(holder), .int8(Int64(min(seconds, longest) * 1000)),
                 .text(folds), .int8(Int64(longest * 1000)),

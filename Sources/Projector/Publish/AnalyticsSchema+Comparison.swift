@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -38,7 +39,7 @@ extension AnalyticsSchema {
             let made = wanted.map(\.name).filter { !missing.contains($0) }
             altered = missing
             altered += try session.query(
-                String(sql: PackageResources.analytics_comparison_sql),
+                String(sql: embeddedFile("analytics-comparison.sql")),
                 [
                     .textArray(made), .text(own), .textArray(prints.map(\.name)),
                     .textArray(prints.map(\.print)),

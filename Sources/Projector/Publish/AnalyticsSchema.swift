@@ -13,7 +13,7 @@ enum AnalyticsSchema {
 
     /// Drops the views and functions that depend on live views, inside a DO block with a variable
     /// `statement`; `publish` creates them again, with the privileges granted on them.
-    static let makeWay = ours(PackageResources.analytics_make_way_sql)
+    static let makeWay = ours(embeddedFile("analytics-make-way.sql"))
 
     /// Creates the views and functions whose projections are live; does nothing if they exist as
     /// this program makes them.
@@ -57,7 +57,7 @@ enum AnalyticsSchema {
             RELEASE SAVEPOINT analytics;
             \(try comments(of: wanted, in: session))
             \(grants(on: wanted));
-            \(String(sql: PackageResources.analytics_grant_again_sql));
+            \(String(sql: embeddedFile("analytics-grant-again.sql")));
             GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader, ledger_analyst;
             COMMENT ON SCHEMA analytics IS \(ProjectionSchema.literal(comment))
             """
@@ -94,7 +94,7 @@ enum AnalyticsSchema {
     }
 
     /// Whether the schema is ours, its comment, the live views, and its content.
-    static let state = ours(PackageResources.analytics_state_sql)
+    static let state = ours(embeddedFile("analytics-state.sql"))
 
     // The digest shows a newer program that it has to create them again.
     private static func comment(for definitions: String) -> String {

@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -27,7 +28,7 @@ enum LiveViews {
     /// because a replacement resets them. A comment that an operator wrote on the view stays.
     static func point(_ name: String, to table: String) -> String {
         String(
-            sql: PackageResources.live_view_sql,
+            sql: embeddedFile("live-view.sql"),
             filling: [
                 "make_way": AnalyticsSchema.makeWay, "name": name,
                 "view": ProjectionSchema.literal("projection." + name),

@@ -1,4 +1,5 @@
 internal import EventLog
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -35,7 +36,7 @@ package enum NewestSignature {
         }
 
         return String(
-            sql: PackageResources.newest_signature_kept_sql,
+            sql: embeddedFile("newest-signature-kept.sql"),
             filling: [
                 "heads": heads, "kept_asked": isAsked("s"),
                 "is_apples": isApples + isAsked("e"),
@@ -49,7 +50,7 @@ package enum NewestSignature {
     }
 
     private static let advance = String(
-        sql: PackageResources.newest_signature_sql,
+        sql: embeddedFile("newest-signature.sql"),
         filling: ["is_apples": isApples]
     )
 
@@ -59,7 +60,7 @@ package enum NewestSignature {
     /// An event that was erased later may have been the newest. Its as-of is gone, but it was signed
     /// before it arrived, give or take five minutes between two clocks.
     package static let differing = String(
-        sql: PackageResources.newest_signature_differing_sql,
+        sql: embeddedFile("newest-signature-differing.sql"),
         filling: ["is_apples": isApples]
     )
 

@@ -1,3 +1,4 @@
+internal import Events
 internal import Postgres
 internal import Projections
 
@@ -39,7 +40,7 @@ extension Ledger {
         var tables: [String: SchemaDescription.Table] = [:]
         do {
             for row in try await session.query(
-                ReportSQL.text(PackageResources.describe_tables_sql)
+                ReportSQL.text(embeddedFile("describe-tables.sql"))
             ) {
                 let name = try row.text(0)
                 let relation = AnalyticsRelation.all.first { $0.name == name }

@@ -154,7 +154,7 @@ extension ExportRun {
     ) async throws -> (comment: String, columns: [ExportSchema.Column]) {
         let view = ground.sql("analytics.\(name)")
         let rows = try await session.query(
-            ReportSQL.text(PackageResources.find_columns_sql).replacing("{{view}}", with: view)
+            ReportSQL.text(embeddedFile("find-columns.sql")).replacing("{{view}}", with: view)
         )
         let columns = try rows.map { row in
             ExportSchema.Column(

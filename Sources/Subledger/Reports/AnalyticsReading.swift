@@ -233,7 +233,7 @@ struct AnalyticsReading {
         var ground = AnalyticsGround()
         var found: Set<String> = []
         for row in try await session.query(
-            ReportSQL.text(PackageResources.find_live_tables_sql),
+            ReportSQL.text(embeddedFile("find-live-tables.sql")),
             [.textArray(folds.keys.sorted())]
         ) {
             let table = try LiveTable(row)

@@ -25,7 +25,7 @@ struct ContinuedSubscriptions: Sendable {
         _ count: LaneCount,
         _ session: PostgresSession
     ) async throws -> ContinuedSubscriptions {
-        let sql = ground.sql(ReportSQL.text(PackageResources.find_continued_sql))
+        let sql = ground.sql(ReportSQL.text(embeddedFile("find-continued.sql")))
         let rows = try await session.query(sql, [.text(environment.word)])
         var before: [FieldValue: String] = [:]
         for row in rows { before[.text(try row.text(1))] = try row.text(2) }
@@ -61,7 +61,7 @@ struct ContinuedSubscriptions: Sendable {
                 ("place", "int", .int4Array(subscriptions.map(\.place))),
             ]
         ) { table in
-            ReportSQL.text(PackageResources.part_continued_sql)
+            ReportSQL.text(embeddedFile("part-continued.sql"))
                 .replacing("{{table}}", with: table)
                 .replacing("{{purchases_max}}", with: "\(ContinuedSubscriptions.purchasesMax)")
                 // At least one purchase came before.

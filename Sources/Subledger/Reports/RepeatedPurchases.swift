@@ -18,7 +18,7 @@ struct RepeatedPurchases: Sendable {
         _ ground: AnalyticsGround,
         _ session: PostgresSession
     ) async throws -> RepeatedPurchases {
-        let sql = ground.sql(ReportSQL.text(PackageResources.find_repeated_sql))
+        let sql = ground.sql(ReportSQL.text(embeddedFile("find-repeated.sql")))
         var found = RepeatedPurchases()
         for row in try await session.query(sql, [.text(environment.word)]) {
             let (lane, id) = (try row.int4(0), try row.text(1))
@@ -49,7 +49,7 @@ struct RepeatedPurchases: Sendable {
             ]
         ) { table in
             guard table.hasPrefix("analytics.") else { return String(table) }
-            return ReportSQL.text(PackageResources.part_repeated_sql)
+            return ReportSQL.text(embeddedFile("part-repeated.sql"))
                 .replacing("{{table}}", with: table)
         }
     }

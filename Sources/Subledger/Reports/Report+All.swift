@@ -1,3 +1,5 @@
+internal import Events
+
 extension Report {
     /// All of them, in the order of the list.
     package static let all: [Report] = [
@@ -15,7 +17,7 @@ extension Report {
             keys: ["period_length", "period_number"],
             columns: ["had_opportunity", "retained", "retained_percent", "retained_pending"],
             drawn: ("retained_percent", "Share of subscriptions with paid access"),
-            sql: PackageResources.report_retention_sql
+            sql: embeddedFile("report-retention.sql")
         ),
         Report(
             "cancelled-in-period",
@@ -37,7 +39,7 @@ extension Report {
             drawn: (
                 "auto_renew_off_percent", "Share of subscriptions that switched auto-renewal off"
             ),
-            sql: PackageResources.report_cancelled_in_period_sql
+            sql: embeddedFile("report-cancelled-in-period.sql")
         ),
         Report(
             "payments",
@@ -55,7 +57,7 @@ extension Report {
             ],
             greatestFirst: "payments_count",
             drawn: ("payments_count", "Payments"),
-            sql: PackageResources.report_payments_sql
+            sql: embeddedFile("report-payments.sql")
         ),
         Report(
             "renewals",
@@ -72,7 +74,7 @@ extension Report {
                 "inferred",
             ],
             drawn: ("automatic_percent", "Share of payments that are automatic"),
-            sql: PackageResources.report_renewals_sql
+            sql: embeddedFile("report-renewals.sql")
         ),
         Report(
             "switches",
@@ -87,7 +89,7 @@ extension Report {
             columns: ["plan_changes_count", "subscriptions_count"],
             greatestFirst: "plan_changes_count",
             drawn: ("plan_changes_count", "Changes of plan"),
-            sql: PackageResources.report_switches_sql
+            sql: embeddedFile("report-switches.sql")
         ),
         Report(
             "active",
@@ -103,7 +105,7 @@ extension Report {
             keys: ["day"],
             columns: ["active_paid", "active_trial", "in_grace", "in_retry", "set_to_expire"],
             drawn: ("active_paid", "Subscriptions with a running paid purchase"),
-            sql: PackageResources.report_active_sql
+            sql: embeddedFile("report-active.sql")
         ),
         Report(
             "churn",
@@ -126,7 +128,7 @@ extension Report {
                 "churned_voluntary", "churned_involuntary", "churned_unknown",
             ],
             drawn: ("churn_percent", "Share of paid subscriptions lost"),
-            sql: PackageResources.report_churn_sql
+            sql: embeddedFile("report-churn.sql")
         ),
         Report(
             "trial-conversion",
@@ -140,7 +142,7 @@ extension Report {
             usual: [.month],
             columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],
             drawn: ("converted_percent", "Share of free trials that converted"),
-            sql: PackageResources.report_trial_conversion_sql
+            sql: embeddedFile("report-trial-conversion.sql")
         ),
         Report(
             "offers",
@@ -156,7 +158,7 @@ extension Report {
             columns: ["offer_starts", "offer_conversions", "running", "converted_percent"],
             greatestFirst: "offer_starts",
             drawn: ("offer_starts", "Offers that began"),
-            sql: PackageResources.report_offers_sql
+            sql: embeddedFile("report-offers.sql")
         ),
         Report(
             "price-consents",
@@ -174,7 +176,7 @@ extension Report {
                 "open", "accepted_percent",
             ],
             drawn: ("accepted_percent", "Share of price increases that customers agreed to"),
-            sql: PackageResources.report_price_consents_sql
+            sql: embeddedFile("report-price-consents.sql")
         ),
         Report(
             "recovery",
@@ -188,7 +190,7 @@ extension Report {
             keys: ["billing_issue"],
             columns: ["entered", "recovered", "open", "recovered_percent"],
             drawn: ("recovered_percent", "Share of failed renewals that recovered"),
-            sql: PackageResources.report_recovery_sql
+            sql: embeddedFile("report-recovery.sql")
         ),
         Report(
             "seats",
@@ -207,7 +209,7 @@ extension Report {
             keys: ["day", "invitation_management"],
             columns: ["subscriptions_count", "seats_sold", "seats_assigned", "seats_free"],
             drawn: ("seats_sold", "Seats sold"),
-            sql: PackageResources.report_seats_sql
+            sql: embeddedFile("report-seats.sql")
         ),
         Report(
             "mrr",
@@ -224,7 +226,7 @@ extension Report {
             keys: ["day", "currency"],
             columns: ["active_paid", "mrr_milliunits", "arr_milliunits", "arpu_milliunits"],
             drawn: ("mrr_milliunits", "Monthly recurring revenue"),
-            sql: PackageResources.report_mrr_sql
+            sql: embeddedFile("report-mrr.sql")
         ),
         Report(
             "mrr-movement",
@@ -248,7 +250,7 @@ extension Report {
                 "net_retention_percent",
             ],
             drawn: ("closing_mrr_milliunits", "Monthly recurring revenue at the end of the month"),
-            sql: PackageResources.report_mrr_movement_sql
+            sql: embeddedFile("report-mrr-movement.sql")
         ),
         Report(
             "revenue",
@@ -271,7 +273,7 @@ extension Report {
                 "upgrade_refund_estimate_milliunits",
             ],
             drawn: ("gross_milliunits", "Paid by customers"),
-            sql: PackageResources.report_revenue_sql
+            sql: embeddedFile("report-revenue.sql")
         ),
         Report(
             "deferred-revenue",
@@ -294,7 +296,7 @@ extension Report {
                 "recognised_milliunits", "closing_deferred_milliunits",
             ],
             drawn: ("closing_deferred_milliunits", "Paid and not yet earned"),
-            sql: PackageResources.report_deferred_revenue_sql
+            sql: embeddedFile("report-deferred-revenue.sql")
         ),
         Report(
             "refunds",
@@ -312,7 +314,7 @@ extension Report {
                 "given_back_on_refund_date_milliunits",
             ],
             drawn: ("given_back_on_refund_date_milliunits", "Given back"),
-            sql: PackageResources.report_refunds_sql
+            sql: embeddedFile("report-refunds.sql")
         ),
         Report(
             "refund-rate",
@@ -325,7 +327,7 @@ extension Report {
             usual: [.month],
             columns: ["paid_purchases", "paid_purchases_refunded", "refunded_percent"],
             drawn: ("refunded_percent", "Share of paid purchases that were refunded"),
-            sql: PackageResources.report_refund_rate_sql
+            sql: embeddedFile("report-refund-rate.sql")
         ),
         Report(
             "ltv",
@@ -339,7 +341,7 @@ extension Report {
             keys: ["currency"],
             columns: ["customers_count", "payments_count", "net_milliunits", "ltv_milliunits"],
             drawn: ("ltv_milliunits", "Lifetime value per paying customer"),
-            sql: PackageResources.report_ltv_sql
+            sql: embeddedFile("report-ltv.sql")
         ),
         Report(
             "cohorts",
@@ -354,7 +356,7 @@ extension Report {
             keys: ["month_number", "currency"],
             columns: ["subscriptions_count", "payments_count", "net_milliunits"],
             drawn: ("net_milliunits", "Paid and not given back"),
-            sql: PackageResources.report_cohorts_sql
+            sql: embeddedFile("report-cohorts.sql")
         ),
     ]
 

@@ -36,10 +36,10 @@ struct ReportConversion {
         let words = [
             "{{transactions}}": transactions(of: "analytics.transactions"),
             "{{purchases_until}}": transactions(
-                of: ReportSQL.text(PackageResources.part_purchases_until_sql)
+                of: ReportSQL.text(embeddedFile("part-purchases-until.sql"))
             ),
             "{{movements}}": money.isAsked
-                ? ReportSQL.text(PackageResources.part_converted_movements_sql)
+                ? ReportSQL.text(embeddedFile("part-converted-movements.sql"))
                 : "analytics.movements",
             "{{plan_changes}}": planChanges,
             // What one unit of a purchase's currency is worth, for amounts that it comes with.
@@ -62,13 +62,13 @@ struct ReportConversion {
     private var planChanges: String {
         let changes = ReportSQL.text(ReportSQL.shared("{{upgrade_refunds}}").file)
         guard money.isAsked else { return changes }
-        return ReportSQL.text(PackageResources.part_converted_plan_changes_sql)
+        return ReportSQL.text(embeddedFile("part-converted-plan-changes.sql"))
             .replacing("{{source}}", with: changes)
     }
 
     /// Tables for the query's WITH clause, each with a comma before it.
     var tables: String {
-        money.isAsked ? ReportSQL.text(PackageResources.part_rates_sql) : ""
+        money.isAsked ? ReportSQL.text(embeddedFile("part-rates.sql")) : ""
     }
 
     private func estimate(_ value: String, without net: String) -> String {
@@ -94,7 +94,7 @@ struct ReportConversion {
                     "(100 - CASE WHEN \(isAfterYear) THEN x.commission_after_year_percent "
                         + "ELSE x.commission_percent END)"
                 }
-            proceeds = ReportSQL.text(PackageResources.part_proceeds_sql)
+            proceeds = ReportSQL.text(embeddedFile("part-proceeds.sql"))
                 .replacing("{{share}}", with: share)
                 .replacing(
                     "{{has_rate}}",
@@ -102,14 +102,14 @@ struct ReportConversion {
                 )
             let taxes =
                 commission == .rates
-                ? ReportSQL.text(PackageResources.part_proceeds_rate_sql)
+                ? ReportSQL.text(embeddedFile("part-proceeds-rate.sql"))
                 : "LEFT JOIN tax x ON x.country = t.country"
             let years =
                 commission == .smallBusiness
-                ? "" : ReportSQL.text(PackageResources.part_paid_service_sql)
+                ? "" : ReportSQL.text(embeddedFile("part-paid-service.sql"))
             service = "\n\(taxes)\n\(years)"
         }
-        return ReportSQL.text(PackageResources.part_converted_transactions_sql)
+        return ReportSQL.text(embeddedFile("part-converted-transactions.sql"))
             .replacing("{{source}}", with: source)
             .replacing("{{proceeds}}", with: proceeds).replacing("{{service}}", with: service)
     }

@@ -50,7 +50,7 @@ struct ReportRun {
         )
         guard let last = try found.first?.int8IfPresent(0) else {
             let others = try await session.query(
-                ReportSQL.text(PackageResources.find_environments_sql),
+                ReportSQL.text(embeddedFile("find-environments.sql")),
                 parameters
             ).single().textIfPresent(0)
             throw QuestionError(
@@ -224,7 +224,7 @@ struct ReportRun {
         let money = question.money
         guard money.usesRates else { return nil }
         return try await session.query(
-            ReportSQL.text(PackageResources.find_newest_rate_sql),
+            ReportSQL.text(embeddedFile("find-newest-rate.sql")),
             [
                 money.currency.map { .text($0) } ?? .null,
                 .timestamptz(microseconds: ground.recordedUntil.map { $0.milliseconds * 1000 }),
@@ -242,7 +242,7 @@ struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    static let firstPurchase = ReportSQL.text(PackageResources.find_first_purchase_sql)
+    static let firstPurchase = ReportSQL.text(embeddedFile("find-first-purchase.sql"))
 }
 
 extension ReportValue {

@@ -1,3 +1,4 @@
+internal import Events
 internal import Projections
 
 /// The SQL of reports: one file for each query, and for each part that several queries share.
@@ -21,15 +22,15 @@ enum ReportSQL {
     // A part that names others comes before them.
     private static let parts = [
         shared("{{recognised_revenue}}"),
-        (name: "{{cohorts}}", file: PackageResources.part_cohorts_sql),
-        (name: "{{month_ends}}", file: PackageResources.part_month_ends_sql),
-        (name: "{{payments}}", file: PackageResources.part_payments_sql),
-        (name: "{{purchase}}", file: PackageResources.part_purchase_sql),
-        (name: "{{purchase_of_movement}}", file: PackageResources.part_purchase_of_movement_sql),
+        (name: "{{cohorts}}", file: embeddedFile("part-cohorts.sql")),
+        (name: "{{month_ends}}", file: embeddedFile("part-month-ends.sql")),
+        (name: "{{payments}}", file: embeddedFile("part-payments.sql")),
+        (name: "{{purchase}}", file: embeddedFile("part-purchase.sql")),
+        (name: "{{purchase_of_movement}}", file: embeddedFile("part-purchase-of-movement.sql")),
         shared("{{case_of_movement}}"),
-        (name: "{{is_asked_day}}", file: PackageResources.part_is_asked_day_sql),
-        (name: "{{standing}}", file: PackageResources.part_standing_sql),
-        (name: "{{standing_columns}}", file: PackageResources.part_standing_columns_sql),
+        (name: "{{is_asked_day}}", file: embeddedFile("part-is-asked-day.sql")),
+        (name: "{{standing}}", file: embeddedFile("part-standing.sql")),
+        (name: "{{standing_columns}}", file: embeddedFile("part-standing-columns.sql")),
         shared("{{upgrade_refunds}}"),
     ]
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import EventLog
+import Events
 import Foundation
 import Logging
 import Projector
@@ -211,8 +212,8 @@ struct ServeCommand: AsyncParsableCommand {
         func text(port: Int) -> String {
             let example =
                 switch self {
-                case .nginx: PackageResources.nginx_conf
-                case .caddy: PackageResources.Caddyfile
+                case .nginx: embeddedFile("nginx.conf")
+                case .caddy: embeddedFile("Caddyfile")
                 }
             return String(decoding: example, as: UTF8.self)
                 .replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
@@ -312,11 +313,11 @@ struct ServeCommand: AsyncParsableCommand {
     // True if one was requested.
     private func printExample() -> Bool {
         if printAlerts {
-            Terminal.put(bytes: PackageResources.alerts_yml)
+            Terminal.put(bytes: embeddedFile("alerts.yml"))
         } else if printDashboard {
-            Terminal.put(bytes: PackageResources.dashboard_json)
+            Terminal.put(bytes: embeddedFile("dashboard.json"))
         } else if printUnit {
-            Terminal.put(bytes: PackageResources.subledger_service)
+            Terminal.put(bytes: embeddedFile("subledger.service"))
         } else {
             return false
         }

@@ -1,4 +1,5 @@
 internal import EventLog
+internal import Events
 internal import HTTPTypes
 internal import Subledger
 
@@ -6,10 +7,10 @@ internal import Subledger
 enum ConsolePage {
     /// The only style sheet: that of all our pages, and what the console adds.
     static let style =
-        PageStyle.css.text + "\n" + String(decoding: PackageResources.console_css, as: UTF8.self)
+        PageStyle.css.text + "\n" + String(decoding: embeddedFile("console.css"), as: UTF8.self)
 
     /// The only script, without which every page works, too.
-    static let script = String(decoding: PackageResources.console_js, as: UTF8.self)
+    static let script = String(decoding: embeddedFile("console.js"), as: UTF8.self)
 
     /// A page for a session.
     ///

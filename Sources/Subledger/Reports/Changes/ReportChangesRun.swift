@@ -43,8 +43,8 @@ struct ReportChangesRun {
     /// The later state; `changes-facts.sql` names it, too.
     private static let newState = "new"
 
-    private static let facts = ReportSQL.text(PackageResources.changes_facts_sql)
-    private static let listing = ReportSQL.text(PackageResources.changes_customers_sql)
+    private static let facts = ReportSQL.text(embeddedFile("changes-facts.sql"))
+    private static let listing = ReportSQL.text(embeddedFile("changes-customers.sql"))
 
     /// SQL that names the tables that are needed in addition to those of the reports.
     static let tablesSQL = facts + listing
@@ -182,7 +182,7 @@ extension ReportChangesRun {
     private mutating func applyCatalog() async throws {
         let state = ReportChangesRun.catalogState
         try await keep(
-            ReportSQL.text(PackageResources.changes_catalog_sql)
+            ReportSQL.text(embeddedFile("changes-catalog.sql"))
                 .replacing("{{changed}}", with: changed(state)),
             [environment]
         )
@@ -218,7 +218,7 @@ extension ReportChangesRun {
     private func changed(_ state: String) -> String {
         tables.map { table in
             let columns = ledger.projector.ownColumns(of: table)
-            return ReportSQL.text(PackageResources.changes_subscriptions_sql)
+            return ReportSQL.text(embeddedFile("changes-subscriptions.sql"))
                 .replacing("{{table}}", with: table).replacing("{{state}}", with: state)
                 .replacing("{{old}}", with: columns.map { "o.\($0)" }.joined(separator: ", "))
                 .replacing("{{new}}", with: columns.map { "n.\($0)" }.joined(separator: ", "))
@@ -233,7 +233,7 @@ extension ReportChangesRun {
     private func replace(cause: Int32, by state: String) async throws {
         for table in tables {
             for file in [
-                PackageResources.changes_removal_sql, PackageResources.changes_insertion_sql,
+                embeddedFile("changes-removal.sql"), embeddedFile("changes-insertion.sql"),
             ] {
                 let sql = ReportSQL.text(file).replacing("{{table}}", with: table)
                     .replacing("{{state}}", with: state)
