@@ -9,12 +9,13 @@ SOURCES = Sources Tests Projections schema Package.swift
 
 # The same options for every debug build; other options build everything again. Modules are
 # optimised, because they run the tests in a third of the time. Each module is compiled as a whole,
-# without debug information and without an index, which takes less of the processor, but cannot be
-# repeated for one file; so a plain `swift build` is the faster way to try a change. To use a
+# once, without debug information and without an index, which takes less of the processor, but cannot
+# be repeated for one file; so a plain `swift build` is the faster way to try a change. To use a
 # debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
 export SUBLEDGER_OPTIMISED ?= 1
 SWIFT_FLAGS ?= -debug-info-format none --disable-index-store \
-    -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
+    -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo \
+    -Xswiftc -num-threads -Xswiftc 2
 
 # Run only some test targets, such as ONLY=EventsTests,TidyTests, and only tests whose names match
 # FILTER.
