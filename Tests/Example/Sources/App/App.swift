@@ -19,6 +19,7 @@ struct App {
         let port = ProcessInfo.processInfo.environment["PORT"].flatMap { Int($0) } ?? 8080
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await keepTables(of: ledger) }
+            group.addTask { try await RefundMail(ledger: ledger, send: printMail).run() }
             group.addTask { try await server(ledger, port: port).runService() }
             // The server ends when the process is asked to; then nothing is left to follow.
             try await group.next()
@@ -34,6 +35,11 @@ struct App {
         let process = ProcessInfo.processInfo
         let holder = "\(process.hostName) \(process.processIdentifier)"
         _ = try await ledger.projector.follow(Projector.FollowOptions(holder: holder))
+    }
+
+    // In place of a service that sends mail.
+    @Sendable static func printMail(to customer: String, key: String) {
+        print("To \(customer): your money is on its way. (\(key))")
     }
 
     static func server(_ ledger: Ledger, port: Int = 8080) -> some ApplicationProtocol {

@@ -59,6 +59,21 @@ struct AppTests {
         }
     }
 
+    @Test func `a refund sends one mail, however often the reader starts`() async throws {
+        try await withServer { _, ledger in
+            let (mails, sent) = AsyncStream.makeStream(of: String.self)
+            let mail = RefundMail(ledger: ledger) { customer, _ in sent.yield(customer) }
+            let bought = try store.buy(pro, appAccountToken: customer)
+            try await ledger.ingest(bought)
+            try await mail.run(isFollowing: false)
+            try await ledger.ingest(try store.refund(bought.id))
+            for _ in 1...3 { try await mail.run(isFollowing: false) }
+            sent.finish()
+            let customers = await mails.reduce(into: []) { $0.append($1) }
+            #expect(customers.map { $0.lowercased() } == [customer.uuidString.lowercased()])
+        }
+    }
+
     private func withServer(
         _ body: @escaping @Sendable (any TestClientProtocol, Ledger) async throws -> Void
     ) async throws {
