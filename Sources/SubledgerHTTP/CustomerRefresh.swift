@@ -1,13 +1,13 @@
-public import Events
+package import Events
 
 /// Asks Apple about the subscriptions of a customer, for the route that refreshes them.
 ///
 /// Provided by a program that has a key; the routes themselves do not know a client of Apple's API.
-public struct CustomerRefresh: Sendable {
+package struct CustomerRefresh: Sendable {
     let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound?)
 
     /// The outcome of asking Apple.
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// Apple answered at this time; the answer added this many events.
         case answered(appended: Int, at: Instant)
         /// Apple was asked a short while ago, or another process is asking now; nil if it never

@@ -14,7 +14,7 @@ internal import Synchronization
 /// requests:
 ///
 /// ```swift
-/// let router = Router()
+/// let router = Router(context: LedgerRequestContext.self)
 /// LedgerRoutes(ledger).add(to: router)
 /// ```
 public struct LedgerRoutes: Sendable {
@@ -27,7 +27,7 @@ public struct LedgerRoutes: Sendable {
     /// Signs entitlements for clients that ask for it; nil if nothing is signed.
     let signer: EntitlementSigner?
     /// Asks Apple about a customer; nil if Apple is not asked.
-    let refresh: CustomerRefresh?
+    private(set) var refresh: CustomerRefresh?
     /// The proxies whose `X-Forwarded-For` names the client.
     let trustedProxies: [AddressRange]
     /// The metrics.
@@ -53,7 +53,6 @@ public struct LedgerRoutes: Sendable {
     ///   - limits: The limits of one request.
     ///   - sandbox: The customers for whom sandbox purchases count in production.
     ///   - signer: Signs entitlements for clients that accept `application/jwt`; nil to sign nothing.
-    ///   - refresh: Asks Apple about a customer; nil for a service that does not ask.
     ///   - trustedProxies: The proxies whose `X-Forwarded-For` names the client.
     ///   - logger: Logs what belongs to no single request.
     ///   - clock: Our clock.
@@ -62,7 +61,6 @@ public struct LedgerRoutes: Sendable {
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
         signer: EntitlementSigner? = nil,
-        refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "subledger"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
@@ -71,7 +69,6 @@ public struct LedgerRoutes: Sendable {
         self.limits = limits
         self.sandbox = sandbox
         self.signer = signer
-        self.refresh = refresh
         self.trustedProxies = trustedProxies
         self.clock = clock
 
@@ -96,6 +93,13 @@ public struct LedgerRoutes: Sendable {
             metrics,
             outages
         )
+    }
+
+    /// The same routes, of a service that asks Apple about a customer.
+    package func refreshing(by refresh: CustomerRefresh?) -> LedgerRoutes {
+        var routes = self
+        routes.refresh = refresh
+        return routes
     }
 
     /// Counts questions to Apple that were asked outside of the routes.
@@ -216,7 +220,7 @@ extension LedgerRoutes {
     ) -> @Sendable (Call) async throws -> Response {
         let limit = AnswerLimit(
             seconds: limits.answerSecondsMax,
-            channel: (context as? ServiceContext)?.channel
+            channel: (context as? LedgerRequestContext)?.channel
         )
         return { call in try await limit.run { try await answer(call) } }
     }

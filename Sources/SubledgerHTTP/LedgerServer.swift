@@ -111,7 +111,7 @@ package struct LedgerServer: Service {
             let source = ApplicationRequestContextSource(channel: channel, logger: logger)
             var response = try await responder.respond(
                 to: request,
-                context: ServiceContext(source: source)
+                context: LedgerRequestContext(source: source)
             )
             response.headers[.date] = HTTPDate.now
             response.headers[.server] = "subledger"
@@ -156,8 +156,8 @@ package struct LedgerServer: Service {
     package static func router(
         of routes: LedgerRoutes,
         _ console: ConsoleRoutes? = nil
-    ) -> Router<ServiceContext> {
-        let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
+    ) -> Router<LedgerRequestContext> {
+        let router = Router(context: LedgerRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: UnansweredRequests(routes: routes))
         routes.add(to: router)
         console?.add(to: router)

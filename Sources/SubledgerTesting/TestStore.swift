@@ -4,7 +4,7 @@ public import Events
 public import Foundation
 internal import Synchronization
 
-/// The App Store in the hands of a test: customers buy, renew and are refunded when the test says
+/// An App Store that a test controls: customers buy, renew and are refunded when the test says
 /// so, and each call returns what Apple would send about it, signed.
 ///
 /// Its clock stands still until the test moves it, or until a call needs time: `renew` moves it to
@@ -37,8 +37,8 @@ public final class TestStore: Sendable {
     /// A store in which nothing was bought yet.
     ///
     /// - Parameters:
-    ///   - now: Where its clock begins; `.systemClock()` if the code under test asks at the time of
-    ///     the system.
+    ///   - now: Where its clock begins; in the past if the code under test uses the system clock,
+    ///     because calls move it forward.
     ///   - environment: Sandbox or Production.
     ///   - bundleId: The app whose purchases it signs.
     ///   - seed: What ids and keys follow from.

@@ -21,9 +21,9 @@ import Testing
         var relationships: [SymbolGraph.Relationship] = []
         for module in modules {
             for graph in try await SymbolGraph.read(module) {
-                let isOwn = module == product
+                let isWhole = module == product || graph.isOfOtherPackage
                 symbols += graph.symbols.filter { symbol in
-                    isOwn || exports.contains { $0.name == symbol.pathComponents[0] }
+                    isWhole || exports.contains { $0.name == symbol.pathComponents[0] }
                 }
                 relationships += graph.relationships
             }
@@ -48,10 +48,7 @@ import Testing
 
     @Test func `what is public in a module beneath is exported by a product`() async throws {
         let exports = try InterfaceSnapshotTests.products.flatMap(Export.all)
-        for module in [
-            "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "LedgerSchema",
-            "Postgres", "Projections", "Projector",
-        ] {
+        for module in SymbolGraph.modulesBeneath {
             let exported = Set(exports.filter { $0.module == module }.map(\.name))
             // Without extensions of other modules' types, which bring no name.
             let names = try await SymbolGraph.read(module).filter { $0.module.name == module }
@@ -96,6 +93,20 @@ private struct SymbolGraph: Decodable {
     let module: Module
     let symbols: [Symbol]
     let relationships: [Relationship]
+    /// The module whose types it extends; nil for the module's own types.
+    var extended: String?
+
+    static let modulesBeneath = [
+        "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "LedgerSchema",
+        "Postgres", "Projections", "Projector",
+    ]
+
+    private enum CodingKeys: String, CodingKey { case module, symbols, relationships }
+
+    /// Whether it is what a module adds to types of another package, such as `Array`.
+    var isOfOtherPackage: Bool {
+        extended.map { !SymbolGraph.modulesBeneath.contains($0) && $0 != "Subledger" } ?? false
+    }
 
     /// The graphs of a module, and of what it adds to types of other modules.
     static func read(_ module: String) async throws -> [SymbolGraph] {
@@ -115,7 +126,8 @@ private struct SymbolGraph: Decodable {
             return SymbolGraph(
                 module: graph.module,
                 symbols: own,
-                relationships: graph.relationships
+                relationships: graph.relationships,
+                extended: name.firstMatch(of: #/@(\w+)\.symbols/#).map { String($0.1) }
             )
         }
     }

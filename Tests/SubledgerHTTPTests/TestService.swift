@@ -84,11 +84,11 @@ struct TestService {
             limits: limits,
             sandbox: sandbox,
             signer: signer,
-            refresh: refresh,
             trustedProxies: trustedProxies,
             logger: logger,
             clock: clock
         )
+        .refreshing(by: refresh)
         let application = Application(
             router: LedgerServer.router(of: routes),
             server: LedgerServer.http(for: routes),

@@ -61,7 +61,7 @@ public struct CheckpointPrivateKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     /// The key in a PEM document (PKCS #8 or SEC 1, not encrypted); nil unless it is a P-256 key.
-    package init?(pem: String) {
+    public init?(pem: String) {
         do {
             key = try P256.Signing.PrivateKey(
                 pemRepresentation: CheckpointPrivateKey.block(of: pem)

@@ -269,10 +269,10 @@ struct ServeCommand: AsyncParsableCommand {
             limits: limits,
             sandbox: plan.sandbox,
             signer: signer,
-            refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
+        .refreshing(by: asking.map { CustomerRefresh($0.poller, $0.client) })
         let hasConsole = plan.hasConsole
         if hasConsole {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty

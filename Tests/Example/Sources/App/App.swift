@@ -18,8 +18,9 @@ struct App {
         )
         let port = ProcessInfo.processInfo.environment["PORT"].flatMap { Int($0) } ?? 8080
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await keepTables(of: ledger) }
-            group.addTask { try await RefundMail(ledger: ledger, send: printMail).run() }
+            group.addTask { try await retrying { try await keepTables(of: ledger) } }
+            let mail = RefundMail(ledger: ledger, send: printMail)
+            group.addTask { try await retrying { try await mail.run() } }
             group.addTask { try await server(ledger, port: port).runService() }
             // The server ends when the process is asked to; then nothing is left to follow.
             try await group.next()
@@ -37,13 +38,24 @@ struct App {
         _ = try await ledger.projector.follow(Projector.FollowOptions(holder: holder))
     }
 
+    // The server goes on while the database, or what sends mail, is away.
+    static func retrying(_ work: () async throws -> Void) async throws {
+        while !Task.isCancelled {
+            do { return try await work() } catch {
+                print("\(error)")
+                try await Task.sleep(for: .seconds(5))
+            }
+        }
+    }
+
     // In place of a service that sends mail.
     @Sendable static func printMail(to customer: String, key: String) {
         print("To \(customer): your money is on its way. (\(key))")
     }
 
     static func server(_ ledger: Ledger, port: Int = 8080) -> some ApplicationProtocol {
-        let router = Router()
+        // This context gives the routes the client's address, for their limits.
+        let router = Router(context: LedgerRequestContext.self)
         // Among them POST /v1/appstore/notifications, the URL for App Store Connect.
         LedgerRoutes(ledger).add(to: router)
         CustomerRoutes(ledger: ledger).add(to: router)

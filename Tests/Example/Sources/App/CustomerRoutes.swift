@@ -1,5 +1,6 @@
 import Hummingbird
 import Subledger
+import SubledgerHTTP
 
 /// What the app on the device asks its server.
 ///
@@ -8,7 +9,7 @@ import Subledger
 struct CustomerRoutes {
     let ledger: Ledger
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<LedgerRequestContext>) {
         router.get("customers/:token/access") { _, context in
             try await access(of: context.parameters.require("token"))
         }
