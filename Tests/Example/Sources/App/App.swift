@@ -29,15 +29,6 @@ struct App {
         await ledger.close()
     }
 
-    /// Builds the tables that are missing or outdated, then keeps all of them up to date until the
-    /// task is cancelled.
-    static func keepTables(of ledger: Ledger) async throws {
-        try await ledger.prepare()
-        let process = ProcessInfo.processInfo
-        let holder = "\(process.hostName) \(process.processIdentifier)"
-        _ = try await ledger.projector.follow(Projector.FollowOptions(holder: holder))
-    }
-
     // The server goes on while the database, or what sends mail, is away.
     static func retrying(_ work: () async throws -> Void) async throws {
         while !Task.isCancelled {
@@ -46,6 +37,15 @@ struct App {
                 try await Task.sleep(for: .seconds(5))
             }
         }
+    }
+
+    /// Builds the tables that are missing or outdated, then keeps all of them up to date until the
+    /// task is cancelled.
+    static func keepTables(of ledger: Ledger) async throws {
+        try await ledger.prepare()
+        let process = ProcessInfo.processInfo
+        let holder = "\(process.hostName) \(process.processIdentifier)"
+        _ = try await ledger.projector.follow(Projector.FollowOptions(holder: holder))
     }
 
     // In place of a service that sends mail.
