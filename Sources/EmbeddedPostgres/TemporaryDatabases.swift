@@ -121,7 +121,8 @@ package actor TemporaryDatabases {
     ) async throws -> ConnectionSettings {
         if let cluster { return try await Task { try await cluster.create(name, template) }.value }
         let source = template ?? "template0 ENCODING 'UTF8' LOCALE 'C'"
-        try await administer("CREATE DATABASE \(name) TEMPLATE \(source)")
+        let strategy = try await TemporaryDatabases.strategy.value
+        try await administer("CREATE DATABASE \(name) TEMPLATE \(source)\(strategy)")
         var settings = try await TemporaryDatabases.server.value
         settings.database = name
         try await created(settings, template != nil)
@@ -150,6 +151,22 @@ extension TemporaryDatabases {
     /// one in a temporary folder that disappears with the process, without fsync unless
     /// SUBLEDGER_TEST_FSYNC is `on`.
     package static let server = Task { try await start() }
+
+    // Where nothing is synced, copying the files takes half of the processor that logging each block
+    // takes: 21 instead of 44 ms to make and drop a ledger. PostgreSQL 14 knows no other way.
+    private static let strategy = Task {
+        let session = try await PostgresSession.connect(try await server.value)
+        let strategy = try await session.query(
+            """
+            SELECT CASE WHEN current_setting('fsync') = 'off'
+                AND current_setting('server_version_num')::integer >= 150000
+                THEN ' STRATEGY FILE_COPY' ELSE '' END
+            """
+        )
+        .single().text(0)
+        await session.close()
+        return strategy
+    }
 
     /// A path in the temporary folder that does not exist yet.
     package static func temporaryHome() -> String {

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAGES = ROOT / ".build" / "stages.tsv"
 
 # The interval between two looks at the processes; a shorter one would cost more than it shows.
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.3
 
 # Linux only: makes orphaned processes children of this one, so that all are counted.
 PR_SET_CHILD_SUBREAPER = 36
