@@ -455,6 +455,9 @@ static const struct {
     {"report-deferred-revenue.sql", (const char[]){
 #embed "../Subledger/Reports/SQL/report-deferred-revenue.sql" suffix(, 0)
     }},
+    {"report-initial-conversion.sql", (const char[]){
+#embed "../Subledger/Reports/SQL/report-initial-conversion.sql" suffix(, 0)
+    }},
     {"report-ltv.sql", (const char[]){
 #embed "../Subledger/Reports/SQL/report-ltv.sql" suffix(, 0)
     }},

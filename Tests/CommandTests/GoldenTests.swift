@@ -157,6 +157,7 @@ struct GoldenTests {
         report ask active --from 2025-01-01 --to 2025-12-31
         report ask churn --from 2025-01-01 --to 2025-12-31 --by month
         report ask trial-conversion --from 2024-01-01 --to 2025-12-31
+        report ask initial-conversion --from 2024-01-01 --to 2025-12-31
         report ask recovery --from 2025-01-01 --to 2025-12-31
         report ask seats --from 2025-01-01 --to 2025-12-31
         report ask mrr --from 2025-01-01 --to 2025-06-30

@@ -218,6 +218,43 @@ struct ReportCommandTests {
         }
     }
 
+    @Test func `a close in one currency has further files, which are computed again`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            let month = try await lastWholeMonth(command)
+            let rates = try folder.write("rates.csv", Data("\(month)-01,USD,EUR,0.9\n".utf8))
+            try await command.expect(0, "rates", "import", rates)
+            let out = folder.path(of: "close")
+            let options = ["--currency", "EUR", "--rate-days", "31", "--commission", "standard"]
+            let text = try await command.expect(
+                0,
+                ["report", "close", month, "--out", out] + options
+            )
+            #expect(text.contains("revenue-EUR"), "\(text)")
+            let later = try folder.write("later.csv", Data("\(month)-01,USD,EUR,0.5\n".utf8))
+            try await command.expect(0, "rates", "import", later)
+            try await command.expect(0, "report", "close", "--verify", out)
+            // The file is what the command prints that the JSON contains.
+            let json = try Data(contentsOf: URL(fileURLWithPath: out + "/revenue-EUR.json"))
+            let document = try JSONDecoder().decode(Repeated.self, from: json)
+            let words = try #require(document.command).split(separator: " ").map(String.init)
+            #expect(words.contains("--commission"))
+            let printed = try await command.expect(0, Array(words.dropFirst()) + ["--json"])
+            #expect(printed == String(decoding: json, as: UTF8.self))
+            for wrong in [
+                ["--verify", out, "--currency", "EUR"],
+                [month, "--out", folder.path(of: "euro"), "--currency", "euro"],
+                [month, "--out", folder.path(of: "tax"), "--tax", "DEU=15.97"],
+            ] {
+                try await command.expect(64, ["report", "close"] + wrong)
+            }
+        }
+    }
+
+    private struct Repeated: Decodable { let command: String? }
+
     // The month before that of Apple's newest signature.
     private func lastWholeMonth(_ command: Command) async throws -> String {
         struct Days: Decodable { let to: String }

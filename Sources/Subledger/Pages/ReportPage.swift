@@ -59,6 +59,7 @@ package struct ReportPage {
             ("catalog", report.catalogVersion == 0 ? "none" : "version \(report.catalogVersion)"),
         ]
         facts += report.moneyWords.map { ("money", $0) }
+        if let installs = report.installWords { facts.append(("installs", installs)) }
         if report.erasures > 0 { facts.append(("erasures", "\(report.erasures)")) }
         let items = facts.map { name, value -> HTML in "<dt>\(name)</dt><dd>\(value)</dd>" }
         return "<dl class=\"subject\">\(HTML.joined(items))</dl>"

@@ -84,6 +84,7 @@ extension ReportQuestion {
                 + "\(ReportQuestion.limitMax)"
         )
         try money.check(report)
+        try installs?.check(self)
     }
 }
 

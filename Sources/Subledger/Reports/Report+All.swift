@@ -145,6 +145,29 @@ extension Report {
             sql: embeddedFile("report-trial-conversion.sql")
         ),
         Report(
+            "initial-conversion",
+            """
+            Customers whose first purchase of any kind, a free trial included, falls in the days \
+            of the report, and how many of them first paid within 7 and within 30 days after it. \
+            The percentages are of those for whom that many days are over (had_7_days, \
+            had_30_days). Purchases of family members and assigned seats do not count. \
+            initial_conversion is new_customers as a share of installs, which only a file of the \
+            operator contains; without it, both are empty. Product, country and kind of offer are \
+            those of the first purchase.
+            """,
+            by: Dimension.allCases,
+            usual: [.month],
+            columns: [
+                "new_customers", "had_7_days", "paying_within_7_days",
+                "paying_within_7_days_percent", "had_30_days", "paying_within_30_days",
+                "paying_within_30_days_percent", "installs", "initial_conversion_percent",
+            ],
+            drawn: (
+                "paying_within_30_days_percent", "Share of new customers who pay within 30 days"
+            ),
+            sql: embeddedFile("report-initial-conversion.sql")
+        ),
+        Report(
             "offers",
             """
             Offers that began in the days of the report, by their name (none for an introductory \

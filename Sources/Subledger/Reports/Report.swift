@@ -177,6 +177,9 @@ extension Report.Column {
         return Self(name: name, kind: units.first { name.hasSuffix($0.0) }?.1 ?? .count)
     }
 
+    /// The installs of the operator's file, which are unknown where it has none.
+    static let installs = number("installs")
+
     /// Whether the row's day, week or month is not whole.
     static let isPartial = Self(name: "is_partial", kind: .flag)
 

@@ -15,7 +15,7 @@ extension ReportDocument {
                     + (erasures > 0 ? "; \(counted(erasures, "erasure"))" : "")
             ),
         ]
-        blocks += moneyWords.map(Block.line)
+        blocks += (moneyWords + [installWords].compactMap { $0 }).map(Block.line)
         let header = shownColumns.map(\.title) + [""]
         blocks.append(cells.isEmpty ? .line("nothing to report") : .table(header, cells))
         blocks += (ReportChart(self)?.blocks ?? []).map(Block.line)
@@ -58,6 +58,14 @@ extension ReportDocument {
             words.append("proceeds are an estimate, not Apple's numbers: \(rule)")
         }
         return words
+    }
+
+    /// Where the installs come from; nil if none were given.
+    var installWords: String? {
+        installs.map {
+            "installs of \($0.firstDay) to \($0.lastDay) from the operator's file \($0.file); other "
+                + "days have none"
+        }
     }
 
     /// The version of the catalog that the numbers are computed from.

@@ -20,6 +20,8 @@ package struct ReportQuestion: Sendable {
     package var knownAt: KnownAt?
     /// How money is converted and estimated.
     package var money = ReportMoney()
+    /// The installs, for report initial-conversion; nil if none were given.
+    package var installs: ReportInstalls?
     /// The most rows of the answer, which are held in memory.
     package var limit = ReportQuestion.limitDefault
 
@@ -64,6 +66,8 @@ package struct ReportDocument: Codable, Hashable, Sendable {
     package let folds: [String: Int]
     /// How money is converted and estimated; nil if amounts are as Apple signed them.
     package let money: ReportMoney?
+    /// Where the installs come from; nil if none were given.
+    package internal(set) var installs: ReportInstalls.Source?
     /// Erasures in the ledger, at any time: only these change what was known at a position.
     package let erasures: Int64
     /// Subscriptions that a fold refused, which are not counted.

@@ -56,7 +56,7 @@ package struct ReportMoney: Codable, Hashable, Sendable {
             "a rate cannot be used for \(rateDaysMax) days; expected 0 to \(ReportMoney.rateDaysMax)"
         )
         try QuestionError.refuse(
-            unless: commission == nil || report.name == "revenue",
+            unless: commission == nil || report.hasProceeds,
             "report \(report.name) has no estimate of proceeds; `subledger report revenue` has"
         )
         try QuestionError.refuse(
@@ -82,6 +82,19 @@ package struct ReportMoney: Codable, Hashable, Sendable {
         }
     }
 
+    /// What of it a report accepts; nil if nothing.
+    func accepted(by report: Report) -> ReportMoney? {
+        guard report.hasMoney else { return nil }
+        var accepted = self
+        if !report.hasProceeds { (accepted.commission, accepted.taxPercents) = (nil, [:]) }
+        // Taxes without a commission are kept, so that they are refused as everywhere.
+        return accepted.isAsked || !accepted.taxPercents.isEmpty ? accepted : nil
+    }
+
+    /// The end of the name of a file with such a report: `-EUR`, or `-proceeds` in the currencies
+    /// of the customers.
+    var fileSuffix: String { "-" + (currency ?? "proceeds") }
+
     /// The command-line arguments that request the same again.
     var arguments: String {
         var words = ""
@@ -99,4 +112,9 @@ package struct ReportMoney: Codable, Hashable, Sendable {
         taxPercents.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
             .joined(separator: ",")
     }
+}
+
+extension Report {
+    // Whether its proceeds can be estimated.
+    fileprivate var hasProceeds: Bool { name == "revenue" }
 }

@@ -44,7 +44,8 @@ struct ReportRows {
                 var row = key
                 row[axis.jsonName] = place
                 for column in columns where row[column.jsonName] == nil {
-                    let isNumber = column.kind == .count || column.kind == .money
+                    let isNumber =
+                        (column.kind == .count || column.kind == .money) && column != .installs
                     row[column.jsonName] = isNumber ? .integer(0) : ReportValue.none
                 }
                 filled.rows.append(row)

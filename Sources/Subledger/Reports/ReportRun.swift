@@ -104,7 +104,7 @@ struct ReportRun {
             in: bounds.span,
             limit: question.limit + 1,
             money
-        )
+        ).replacing("{{installs}}", with: ReportInstalls.table(of: question))
         let readsPurchases = AnalyticsRelation.needed(by: text).contains {
             $0.name == "repeated_purchases"
         }
@@ -113,7 +113,7 @@ struct ReportRun {
             parameters: [
                 .text(bounds.from.day), .text(bounds.last.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.until.milliseconds * 1000),
-            ] + money.parameters
+            ] + money.parameters + (question.installs?.parameters ?? [])
         )
         if readsPurchases {
             let continued = try await ContinuedSubscriptions.find(
@@ -185,6 +185,7 @@ struct ReportRun {
             catalogVersion: ground.catalogVersion,
             folds: ground.folds.filter { projections.contains($0.key) },
             money: question.money.isAsked ? question.money : nil,
+            installs: question.installs?.source,
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
             command: knownAt.map { command(bounds, knownAt: ledger.log.text($0)) },
@@ -239,6 +240,7 @@ struct ReportRun {
             + "--to \(bounds.to.day) --by \(Report.Dimension.text(question.by)) "
             + "--environment \(question.environment.word) \(since)"
             + "--known-at \(knownAt)\(question.money.arguments)"
+            + (question.installs.map { " --installs \($0.file.shellWord)" } ?? "")
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 

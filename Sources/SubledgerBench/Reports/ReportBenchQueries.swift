@@ -234,6 +234,33 @@ enum ReportBenchQueries {
             WHERE t.environment = $3 AND t.is_trial_period AND \(asked)
         ) t GROUP BY \(month)
         """,
+        "initial-conversion": """
+        SELECT concat(x.month, '|', count(*), '|', sum(x.had_7), '|', sum(x.paid_7), '|',
+            round(10000.0 * sum(x.paid_7) / nullif(sum(x.had_7), 0)), '|', sum(x.had_30), '|',
+            sum(x.paid_30), '|', round(10000.0 * sum(x.paid_30) / nullif(sum(x.had_30), 0)), '||')
+        FROM (
+            SELECT to_char(y.first, 'YYYY-MM') AS month,
+                (y.first + interval '7 days' <= $4)::int AS had_7,
+                (y.first + interval '7 days' <= $4
+                    AND coalesce(y.paid <= y.first + interval '7 days', false))::int AS paid_7,
+                (y.first + interval '30 days' <= $4)::int AS had_30,
+                (y.first + interval '30 days' <= $4
+                    AND coalesce(y.paid <= y.first + interval '30 days', false))::int AS paid_30
+            FROM (
+                SELECT coalesce(c.customer, lower(c.app_account_token), t.original_transaction_id)
+                    AS id, min(t.start_time) AS first,
+                    min(t.start_time) FILTER (WHERE t.purchase_price_milliunits > 0
+                        AND NOT t.is_trial_period) AS paid
+                FROM projection.transactions t
+                LEFT JOIN projection.customers c ON c.lane = t.lane
+                    AND c.environment = t.environment
+                    AND c.original_transaction_id = t.original_transaction_id
+                    AND c.valid_from <= t.start_time
+                    AND (c.valid_to IS NULL OR t.start_time < c.valid_to)
+                WHERE t.environment = $3 AND t.start_time <= $4 AND NOT t.is_shared GROUP BY 1
+            ) y WHERE y.first >= $1::date AND y.first < $2::date + 1
+        ) x GROUP BY x.month
+        """,
         "recovery": """
         SELECT concat(x.issue, '|', count(*), '|', count(*) FILTER (WHERE x.next LIKE '%recovered'),
             '|', count(*) FILTER (WHERE x.next IS NULL), '|',

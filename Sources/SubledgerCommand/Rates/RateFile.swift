@@ -122,7 +122,8 @@ struct ProceedsRateFile: RateFile {
 }
 
 extension CSVTable.Row {
-    fileprivate func invalid(day: String) -> RefusedLine {
+    /// The refusal of this row for its day.
+    func invalid(day: String) -> RefusedLine {
         refused("invalid date '\(day)': expected a day such as 2026-01-31")
     }
 }

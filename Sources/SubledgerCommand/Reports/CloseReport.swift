@@ -10,25 +10,30 @@ struct CloseReport: AsyncParsableCommand {
         commandName: "close",
         abstract: "Write a month's reports to files, and compute them again years later.",
         usage: """
-            subledger report close MONTH --out FOLDER [--corrections FOLDER]
+            subledger report close MONTH --out FOLDER [--corrections FOLDER] [--currency EUR]
             subledger report close --verify FOLDER
             """,
         discussion: """
             Writes each report on the tables as CSV and JSON, with its default breakdown, for the \
-            days of the month; reports that follow customers from their first payment on begin \
-            with the first purchase. All use what is known now, and nothing that becomes known \
-            later. close.json, written last, records the positions, the newest commit of each \
+            days of the month; reports that follow customers from their first payment or \
+            purchase on begin with the first purchase. All use what is known now, and nothing that \
+            becomes known later. close.json, written last, records the positions, the newest commit of each \
             lane with its digest, the versions of definitions, folds and catalog, and the SHA-256 \
             of each file. checkpoint.json is the document of `subledger checkpoint`. The month \
             must be over: something that Apple signed in the next one must have arrived.
+
+            With --currency, each report on money is also written in that currency, to a file \
+            such as revenue-EUR.csv, with the rates known now: those imported later change \
+            nothing. --commission adds the estimate of proceeds to that of report revenue; without \
+            --currency, its file is revenue-proceeds.csv.
 
             With --verify, the same files are computed again from the log and compared, byte for \
             byte. Each file that differs is listed, with the reason if it is known. Exit 3 if any \
             differs.
 
             With --corrections, what became known since an earlier close is added, for the \
-            reports on money, by cause: for the month of that close, and for the months that it \
-            corrected itself. So each close needs only the one before it, and each correction is \
+            reports on money, in the currencies of that close, by cause: for its month, and for \
+            the months that it corrected itself. So each close needs only the one before it, and each correction is \
             listed once.
 
             The log is folded once, and two or three times for each corrected month.
@@ -71,6 +76,7 @@ struct CloseReport: AsyncParsableCommand {
     )
     var environment = StoreEnvironment.production
 
+    @OptionGroup var money: MoneyOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -81,9 +87,11 @@ struct CloseReport: AsyncParsableCommand {
         guard (month == nil) == (out == nil), (month == nil) == (verify != nil) else {
             throw ValidationError("name a month and --out FOLDER, or only --verify FOLDER")
         }
-        guard verify == nil || corrections.isEmpty && !customers else {
+        guard verify == nil || corrections.isEmpty && !customers && money.money == ReportMoney()
+        else {
             throw ValidationError(
-                "--verify computes what the close has: leave out --corrections and --customers"
+                "--verify computes what the close has: leave out --corrections, --customers, "
+                    + "--currency and the other options of money"
             )
         }
     }
@@ -94,6 +102,7 @@ struct CloseReport: AsyncParsableCommand {
         var question = CloseQuestion(month: month)
         question.environment = environment
         question.namesCustomers = customers
+        question.money = money.money
         question.earlier = try corrections.map(CloseReport.close)
         try CloseReport.checkIsEmpty(out)
         let ledger = try await database.openLedger(isQuiet: output.quiet)

@@ -83,6 +83,20 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
     @OptionGroup var money: MoneyOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "Installs by day (report initial-conversion): a CSV file, or - for stdin.",
+            discussion: """
+                The columns are date, installs and, if needed, country, in this order or as named \
+                by a header, which may have others: 2026-01-31,120,DEU. A country has three \
+                letters (ISO 3166-1), and every line has one, or none. Lines of the same day are \
+                added up.
+                """,
+            valueName: "file"
+        )
+    )
+    var installs: String?
+
     @Option(help: "Maximum number of rows; they are held in memory.")
     var limit = ReportQuestion.limitDefault
 
@@ -167,6 +181,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         question.knownAt = knownAt?.knownAt(now: now, in: .utc)
         question.money = money.money
         question.limit = limit
+        question.installs = try installs.map(InstallFile.installs)
         guard let changedSince else { return try await printReport(question) }
         let since = changedSince.knownAt(now: now, in: .utc)
         if case .time(let instant) = since, instant > now {

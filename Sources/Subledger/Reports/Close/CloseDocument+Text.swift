@@ -12,7 +12,7 @@ extension CloseDocument {
                 ["report", "definition", "from", "to", "by"],
                 reports.map { entry in
                     [
-                        entry.name, "\(entry.version)", entry.from, entry.to,
+                        entry.fileName, "\(entry.version)", entry.from, entry.to,
                         Report.Dimension.text(entry.by),
                     ]
                 }

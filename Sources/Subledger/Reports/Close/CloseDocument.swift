@@ -59,6 +59,11 @@ package struct CloseDocument: Codable, Hashable, Sendable {
         package let from: String
         /// The last day, UTC.
         package let to: String
+        /// How its money is converted and estimated; nil if amounts are as Apple signed them.
+        package let money: ReportMoney?
+
+        /// The name of its files, without an ending.
+        var fileName: String { name + (money?.fileSuffix ?? "") }
     }
 
     /// The corrections of a month.
@@ -70,7 +75,7 @@ package struct CloseDocument: Codable, Hashable, Sendable {
         /// The reports that are compared.
         package let reports: [Entry]
 
-        /// The name of its files, without an ending.
+        /// How the names of its files begin.
         var fileName: String { "corrections-\(month)" }
     }
 
@@ -107,6 +112,9 @@ package struct CloseQuestion: Sendable {
     package var environment = StoreEnvironment.production
     /// Whether reports about customers, and customers behind corrections, are included.
     package var namesCustomers = false
+    /// How money is converted and estimated in a second file of each report that accepts it; the
+    /// default adds no files.
+    package var money = ReportMoney()
     /// Earlier closes: what changed since the newest of them is added, for each month that it
     /// closed or corrected.
     package var earlier: [CloseDocument] = []
@@ -121,13 +129,14 @@ extension CloseDocument {
     /// The close as a file.
     package func file() throws -> [UInt8] { try exportedFile() }
 
-    /// Whether this program can read it: its format, months, days and bounds.
+    /// Whether this program can read it: its format, months, days, bounds and currencies.
     package var isReadable: Bool {
         let entries = reports + corrections.flatMap(\.reports)
         return format == CloseDocument.currentFormat && erasures >= 0
             && ([month] + corrections.map(\.month)).allSatisfy { Month($0)?.text == $0 }
             && ([knownAt] + corrections.map(\.since)).allSatisfy { KnownAt($0) != nil }
             && entries.allSatisfy { Instant($0.from) != nil && Instant($0.to) != nil }
+            && entries.allSatisfy { $0.money?.currency.map(CurrencyRate.isCode) ?? true }
     }
 
     /// Its questions, without a bound of knowledge; only of reports that this program has.
@@ -139,6 +148,7 @@ extension CloseDocument {
                 question.from = Instant(entry.from)
                 question.to = Instant(entry.to)
                 question.environment = environment
+                question.money = entry.money ?? ReportMoney()
                 question.limit = ReportQuestion.limitMax
                 return question
             }

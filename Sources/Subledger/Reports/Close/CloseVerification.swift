@@ -133,9 +133,9 @@ extension Ledger {
         let questions = close.questions(close.reports)
         if !questions.isEmpty {
             let origins = try await answers(questions, knownAt: knownAt) { report in
-                let csv = CloseDocument.File("\(report.name).csv", Array(report.csv.utf8))
-                let json = CloseDocument.File("\(report.name).json", try report.printedFile())
-                for file in [csv, json] { recomputed.digests[file.path] = file.sha256 }
+                for (name, content) in try report.files() {
+                    recomputed.digests[name] = CloseDocument.File(name, content).sha256
+                }
             }
             recomputed.erasures = origins.first?.erasures ?? 0
         }
@@ -182,8 +182,8 @@ extension Ledger {
     ) -> [String] {
         let name = String(path.prefix { $0 != "." })
         let entries =
-            close.reports.filter { $0.name == name }
-            + close.corrections.filter { $0.fileName == name }.flatMap(\.reports)
+            close.reports.filter { $0.fileName == name }
+            + close.corrections.filter { name.hasPrefix($0.fileName) }.flatMap(\.reports)
         var reasons: [String] = []
         var projections: Set<String> = []
         for entry in entries {

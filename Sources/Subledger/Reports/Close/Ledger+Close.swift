@@ -7,7 +7,7 @@ extension Ledger {
     /// again at any later time.
     ///
     /// Each report about one month has its default breakdown. Reports that follow customers from
-    /// their first payment on begin with the first purchase and end with the month.
+    /// their first payment or purchase on begin with the first purchase and end with the month.
     ///
     /// - Parameters:
     ///   - question: The month, and what is included.
@@ -26,16 +26,20 @@ extension Ledger {
             )
         }
         let corrections = try corrections(question)
-        let knownAt = try await closingBound()
+        let questions = question.reports(of: month)
+        let entries = corrections.flatMap(\.reports)
+        let knownAt = try await closingBound(
+            usingRates: (questions.map(\.money) + entries.compactMap(\.money))
+                .contains(where: \.usesRates)
+        )
         var files: [CloseDocument.File] = []
         func put(_ name: String, _ content: [UInt8]) throws {
             try write(name, content)
             files.append(CloseDocument.File(name, content))
         }
-        let reports = try await answers(question.reports(of: month), knownAt: knownAt) { report in
+        let reports = try await answers(questions, knownAt: knownAt) { report in
             try month.check(isOver: report.asOf)
-            try put("\(report.name).csv", Array(report.csv.utf8))
-            try put("\(report.name).json", report.printedFile())
+            for (name, content) in try report.files() { try put(name, content) }
         }
         var close = try await document(question, knownAt, reports, corrections)
         for correction in corrections {
@@ -49,13 +53,23 @@ extension Ledger {
         return close
     }
 
-    // The positions of the newest events or, if a catalog was imported after them, the instant of
-    // that import.
-    private func closingBound() async throws -> KnownAt {
+    // The positions of the newest events or, if a catalog or rates that are used were imported after
+    // them, the instant of the last import.
+    private func closingBound(usingRates: Bool) async throws -> KnownAt {
         let heads = try await log.heads()
         let offsets = KnownAt.offsets(whole(heads.mapValues(\.offset)))
-        guard try await catalogs(knownAt: offsets) != catalogs(),
-            let imported = try await catalogStore.versions().map(\.record.recordedAt).max(),
+        var imports: [Instant] = []
+        if try await catalogs(knownAt: offsets) != catalogs() {
+            imports += try await catalogStore.versions().map(\.record.recordedAt)
+        }
+        if usingRates {
+            let rates =
+                try await log.rateSummaries().map(\.recordedAt)
+                + log.proceedsRateSummaries().map(\.recordedAt)
+            let bound = try await log.recordingBound(of: offsets) ?? .epoch
+            imports += rates.filter { $0 > bound }
+        }
+        guard let imported = imports.max(),
             try await log.heads(knownAt: .time(imported)).mapValues(\.offset)
                 == heads.mapValues(\.offset)
         else { return offsets }
@@ -177,13 +191,7 @@ extension ReportDocument {
 
         /// That of a report, with the folds of all reports that were computed together.
         init(_ report: ReportDocument, folds: [String: Int]) {
-            entry = CloseDocument.Entry(
-                name: report.name,
-                version: report.version,
-                by: report.by,
-                from: report.from,
-                to: report.to
-            )
+            entry = report.entry
             catalogVersion = report.catalogVersion
             self.folds = folds
             erasures = report.erasures
@@ -200,7 +208,7 @@ extension VerificationReport.Head {
 extension CloseQuestion {
     // The reports of a month.
     fileprivate func reports(of month: Month) -> [ReportQuestion] {
-        Report.all.filter { namesCustomers || !$0.namesCustomers }.map { report in
+        let plain = Report.all.filter { namesCustomers || !$0.namesCustomers }.map { report in
             var question = ReportQuestion(report)
             question.from = report.followsCustomers ? nil : month.start
             question.to = month.lastDay
@@ -208,14 +216,23 @@ extension CloseQuestion {
             question.limit = ReportQuestion.limitMax
             return question
         }
+        return plain
+            + plain.compactMap { question in
+                money.accepted(by: question.report).map { accepted in
+                    var question = question
+                    question.money = accepted
+                    return question
+                }
+            }
     }
 }
 
 extension Report {
-    // Whether it follows customers from their first payment on, so that those of one month alone
-    // would show little.
+    // Whether it follows customers from their first payment or purchase on, so that those of one
+    // month alone would show little.
     fileprivate var followsCustomers: Bool {
-        isOfCohortMonths || name == "ltv" || keys.contains { $0.name == "month_number" }
+        isOfCohortMonths || ["ltv", "initial-conversion"].contains(name)
+            || keys.contains { $0.name == "month_number" }
     }
 }
 
@@ -235,14 +252,38 @@ extension Month {
     }
 }
 
-extension [ReportChangesDocument] {
-    /// The files of corrections; none without reports.
-    func files(_ correction: CloseDocument.Correction) throws -> [(String, [UInt8])] {
-        guard !isEmpty else { return [] }
-        let document = CorrectionsDocument(month: correction.month, reports: self)
-        return [
-            ("\(correction.fileName).csv", [UInt8](csv.utf8)),
-            ("\(correction.fileName).json", try document.printedFile()),
+extension ReportDocument {
+    /// Its files in a close.
+    func files() throws -> [(String, [UInt8])] {
+        [
+            ("\(entry.fileName).csv", Array(csv.utf8)),
+            ("\(entry.fileName).json", try printedFile()),
         ]
+    }
+
+    fileprivate var entry: CloseDocument.Entry {
+        CloseDocument.Entry(
+            name: name,
+            version: version,
+            by: by,
+            from: from,
+            to: to,
+            money: money
+        )
+    }
+}
+
+extension [ReportChangesDocument] {
+    /// The files of corrections, those of converted reports apart; none without reports.
+    func files(_ correction: CloseDocument.Correction) throws -> [(String, [UInt8])] {
+        try [filter { $0.money == nil }, filter { $0.money != nil }].flatMap { reports in
+            guard let first = reports.first else { return [(String, [UInt8])]() }
+            let name = correction.fileName + (first.money?.fileSuffix ?? "")
+            let document = CorrectionsDocument(month: correction.month, reports: reports)
+            return [
+                ("\(name).csv", [UInt8](reports.csv.utf8)),
+                ("\(name).json", try document.printedFile()),
+            ]
+        }
     }
 }
