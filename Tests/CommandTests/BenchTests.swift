@@ -115,7 +115,7 @@ struct BenchTests {
                 #expect(variants.contains(name) || list.contains("\(name) (definition "))
                 #expect(pair.seconds > 0 && pair.sqlSeconds > 0 && pair.ratio > 0, "\(name)")
             }
-            #expect(measured.reports.count == 20 + variants.count)
+            #expect(measured.reports.count == 21 + variants.count)
             #expect(measured.export.rows > 1000 && measured.export.ratio > 0)
         }
     }

@@ -27,11 +27,13 @@ struct ConvertedCloseTests {
                 #expect(converted[name] == bytes, "\(name)")
             }
             let names = Report.all.filter { $0.hasMoney && !$0.namesCustomers }.map(\.name)
-            let entries = close.reports.filter { $0.money != nil }
+            let entries = close.reports.compactMap { entry in
+                entry.money.map { (name: entry.name, money: $0) }
+            }
             #expect(entries.map(\.name) == names && names.contains("mrr"))
-            #expect(entries.allSatisfy { $0.money?.currency == "EUR" })
+            #expect(entries.allSatisfy { $0.money.currency == "EUR" })
             #expect(
-                entries.filter { $0.money?.commission == .smallBusiness }.map(\.name) == ["revenue"]
+                entries.filter { $0.money.commission == .smallBusiness }.map(\.name) == ["revenue"]
             )
             #expect(
                 Set(converted.keys).subtracting(files.keys)
