@@ -1,6 +1,8 @@
 // The files that the program carries, so that it is one file where it runs.
 #include "CEmbeddedFiles.h"
 
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -29,7 +29,7 @@ struct ReportPageTests {
             let list = try await command.expect(0, "report", "list")
             let names = list.split(separator: "\n").filter { $0.contains("; by ") }
                 .map { String($0.prefix { $0 != " " }) }
-            #expect(names.count == 20)
+            #expect(names.count == 21)
             for name in names {
                 let page = folder.path(of: "\(name).html")
                 let table = try await command.expect(0, "report", name, "--html", page)

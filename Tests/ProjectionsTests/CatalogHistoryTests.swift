@@ -21,12 +21,16 @@ import Testing
     private static func catalog(
         _ version: Int,
         from day: Int64,
-        _ products: [ProductCatalog.Subscription]
+        _ products: [ProductCatalog.Subscription],
+        granting entitlements: [String] = []
     ) -> ProductCatalog {
         ProductCatalog(
             version: version,
             effectiveFrom: instant(day),
-            subscriptions: products
+            subscriptions: products,
+            entitlements: Dictionary(
+                uniqueKeysWithValues: entitlements.map { ($0, EntitlementGrants(groups: ["g"])) }
+            )
         )
     }
 
@@ -161,5 +165,35 @@ import Testing
                     == (change.takesEffect == .now)
             )
         }
+    }
+
+    /// An import keeps what its file does not define as the last one had it, so what was imported
+    /// early for a later time must not take back what was imported in between.
+    @Test func `a version for a later time takes back nothing that was imported after it`() throws {
+        let (old, new) = ([try Self.product("a", 1, "P1M")], [try Self.product("a", 2, "P1M")])
+        let versions = [
+            Self.catalog(1, from: 1, old), Self.catalog(2, from: 2, old, granting: ["pro"]),
+            // Products of the tenth day, imported on the third; then entitlements of the fourth.
+            Self.catalog(3, from: 10, new, granting: ["pro"]),
+            Self.catalog(4, from: 4, new, granting: ["pro", "extra"]),
+        ]
+        func check(_ history: CatalogHistory, _ day: Int64, _ level: Int, _ granted: Set<String>) {
+            let version = history.version(at: Self.instant(day))
+            #expect(version?.subscriptions.map(\.level) == [level], "day \(day)")
+            #expect(version.map { Set($0.entitlements.keys) } == granted, "day \(day)")
+        }
+        let history = CatalogHistory(versions.reversed())
+        check(history, 1, 1, [])
+        check(history, 3, 1, ["pro"])
+        check(history, 5, 1, ["pro", "extra"])
+        check(history, 10, 2, ["pro", "extra"])
+        // As it was known before the fourth.
+        check(history.imported(through: 3), 5, 1, ["pro"])
+        check(history.imported(through: 3), 10, 2, ["pro"])
+        // The same content for an earlier time is all stated.
+        let again = CatalogHistory(
+            versions + [Self.catalog(5, from: 3, new, granting: ["pro", "extra"])]
+        )
+        check(again, 3, 2, ["pro", "extra"])
     }
 }

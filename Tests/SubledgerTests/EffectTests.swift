@@ -98,6 +98,19 @@ struct EffectTests {
         }
     }
 
+    @Test func `a new name with a place that the log does not have can begin again`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, _ in
+            try await ledger.ingest(FollowTests.deliveries(seed: 5))
+            let place = try #require(CommitCursor("0:999999:0000000000000000"))
+            var wrong = ledger.effects(of: "mailer", startingAt: place, isFollowing: false)
+                .makeAsyncIterator()
+            let error = await #expect(throws: EventLogError.self) { try await wrong.next() }
+            #expect(error?.code == .cursorBeyondLog)
+            var right = ledger.effects(of: "mailer", isFollowing: false).makeAsyncIterator()
+            #expect(try await right.next() != nil)
+        }
+    }
+
     @Test func `a named consumer continues after what it acknowledged, one process at a time`()
         async throws
     {

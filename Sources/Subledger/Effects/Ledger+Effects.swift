@@ -161,6 +161,8 @@ public struct SubscriptionEffects: AsyncSequence, Sendable {
                 session = try await log.followerSession(of: effects.consumer)
             }
             if let consumer = effects.consumer {
+                // A place that the log does not have is not kept for the name.
+                _ = try await log.commits(after: effects.start)
                 let place = try await log.place(of: consumer, startingAt: effects.start)
                 if !place.isContinued { cursor = place.cursor }
             }

@@ -15,8 +15,8 @@ struct EffectsCommand: AsyncParsableCommand {
             earlier effects said: such an effect is marked, and in JSON has `before` and `after`, \
             or only `before` if something is withdrawn.
 
-            The clock alone changes nothing in the log: access lasts until the time that its last \
-            effect names, and "access ended" follows when a later statement of Apple confirms it.
+            The clock alone changes nothing in the log: access lasts until the latest time of \
+            the grants that are open, and "access ended" follows when a later statement of Apple confirms it.
 
             To react exactly once, keep the cursor of the last effect that you handled, and pass it \
             to --after; or let the database keep it with --consumer, which acknowledges what was \
