@@ -31,8 +31,17 @@ package struct FollowerSession: Sendable {
         }
     }
 
-    /// Closes it, which gives the name back.
-    package func close() async { await session.close() }
+    /// Gives the name back and closes it.
+    package func close() async {
+        do {
+            // The server gives back what a closed connection held only when it notices the end, so
+            // the next reader of the name might still find it in use.
+            try await session.execute("SELECT pg_advisory_unlock_all()")
+        } catch {
+            // A lost connection holds nothing.
+        }
+        await session.close()
+    }
 
     /// Takes a name for as long as the connection lasts; false if another one has it.
     fileprivate func hold(_ name: String) async throws -> Bool {
