@@ -63,6 +63,13 @@ struct EffectsTests {
                 program.signal(SIGKILL)
                 let ending = await program.ending()
                 #expect(ending.wasKilled, "\(ending.errors)")
+                // The server may still store the last acknowledgement of the killed process.
+                try await eventually("the server has ended the killed one's session") {
+                    try await settings.number(
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                            + "(SELECT oid FROM pg_database WHERE datname = current_database())"
+                    ) == 0
+                }
                 let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
                     .dropLast()
                 let stored = try await Self.stored(settings)
