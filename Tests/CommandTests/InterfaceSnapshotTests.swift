@@ -1,3 +1,4 @@
+#if os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -196,3 +197,4 @@ private struct SymbolGraph: Decodable {
         return Set(lines).sorted { $0.lexicographicallyPrecedes($1) }.map { $0[1] }
     }
 }
+#endif
