@@ -12,7 +12,7 @@ public struct EffectChange: Sendable {
 
     /// What happened; the raw value is the word in documents.
     public enum Kind: String, CaseIterable, Codable, Sendable {
-        /// There is access, and there was none: until `until`.
+        /// There is a grant of access that is not over, and there was none: until `until`.
         case accessBegan = "access_began"
         /// The end of the access is later.
         case accessExtended = "access_extended"
@@ -20,7 +20,8 @@ public struct EffectChange: Sendable {
         case accessShortened = "access_shortened"
         /// The access has ended, or never was.
         case accessEnded = "access_ended"
-        /// Something else became known about access: about a time that is over, or a start.
+        /// Something else became known about a grant: about one that is over, or about the start of
+        /// one that is not. If the subscription has several, it may change whether there is access.
         case accessCorrected = "access_corrected"
         /// A first purchase, one after a lapse, or one that never expires.
         case purchased

@@ -24,7 +24,7 @@ extension Ledger {
     ///   - effectiveFrom: The first instant at which it is in force; nil for now.
     ///   - source: The name of the file, for the record.
     /// - Returns: The number of the version that has its content, from 1.
-    /// - Throws: `CatalogError` if it is no catalog, or the newest version cannot be read back;
+    /// - Throws: `CatalogError` if it is not a catalog, or the newest version cannot be read back;
     ///   `EventLogError`.
     @discardableResult
     public func importCatalog(

@@ -16,6 +16,7 @@ struct RefundMail {
         let effects = ledger.effects(of: "refund-mail", startingAt: start, isFollowing: isFollowing)
         for try await effect in effects {
             if effect.kind == .refunded, !effect.change.isCorrection,
+                effect.stream.environment == .production,
                 let customer = effect.appAccountToken
             {
                 try await send(customer, effect.id)
