@@ -251,6 +251,40 @@ package enum Schema {
             check: text("check-v019-consumer.sql"),
             workingTable: "operation.consumer"
         ),
+        Migration(
+            version: 20,
+            name: "v020-webhook",
+            sql: text("v020-webhook.sql"),
+            check: text("check-v020-webhook.sql"),
+            workingTable: "operation.webhook"
+        ),
+        Migration(
+            version: 21,
+            name: "v021-delivery",
+            sql: text("v021-delivery.sql"),
+            check: text("check-v021-delivery.sql"),
+            workingTable: "operation.delivery"
+        ),
+        Migration(
+            version: 22,
+            name: "v022-relay",
+            sql: text("v022-relay.sql"),
+            check: text("check-v022-relay.sql"),
+            workingTable: "operation.relay"
+        ),
+        Migration(
+            version: 23,
+            name: "v023-alert",
+            sql: text("v023-alert.sql"),
+            check: text("check-v023-alert.sql"),
+            workingTable: "operation.alert"
+        ),
+        Migration(
+            version: 24,
+            name: "v024-consumer-stream",
+            sql: text("v024-consumer-stream.sql"),
+            check: text("check-v024-consumer-stream.sql")
+        ),
     ]
 
     private static func text(_ name: String) -> String {

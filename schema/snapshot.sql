@@ -1056,6 +1056,22 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.alert (
+    alert_id uuid NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    message text NOT NULL,
+    raised_at timestamp with time zone NOT NULL,
+    resolved_at timestamp with time zone,
+    CONSTRAINT alert_ends_after_start CHECK ((resolved_at >= raised_at))
+);
+
+COMMENT ON TABLE operation.alert IS 'What an operator should look at: one row for each time that it began. Not part of the log.';
+
+COMMENT ON COLUMN operation.alert.subject IS 'What it is about: an environment, a consumer, a lane; empty for the whole ledger.';
+
+COMMENT ON COLUMN operation.alert.resolved_at IS 'When it was over; NULL while it lasts.';
+
 CREATE TABLE operation.apple_order (
     lane integer NOT NULL,
     environment text NOT NULL COLLATE pg_catalog."C",
@@ -1122,16 +1138,19 @@ CREATE TABLE operation.consumer (
     cursor text NOT NULL COLLATE pg_catalog."C",
     holder text NOT NULL COLLATE pg_catalog."C",
     acknowledged_at timestamp with time zone NOT NULL,
+    stream text DEFAULT 'effects'::text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT consumer_name_length CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200)))
 );
 
-COMMENT ON TABLE operation.consumer IS 'The named readers of effects: one row each. Not part of the log; a reader whose row is deleted begins again.';
+COMMENT ON TABLE operation.consumer IS 'The named readers of effects or events: one row each. Not part of the log; a reader whose row is deleted begins again.';
 
-COMMENT ON COLUMN operation.consumer.cursor IS 'The cursor of the last effect that it acknowledged; empty at the beginning of the log.';
+COMMENT ON COLUMN operation.consumer.cursor IS 'The cursor of the last effect or event that it acknowledged; empty at the beginning of the log.';
 
 COMMENT ON COLUMN operation.consumer.holder IS 'A random word of the process that last took the name. Only that process moves the cursor.';
 
 COMMENT ON COLUMN operation.consumer.acknowledged_at IS 'When the cursor last moved, on the server''s clock.';
+
+COMMENT ON COLUMN operation.consumer.stream IS 'What it reads: effects or events.';
 
 CREATE TABLE operation.currency_rate (
     base_currency text NOT NULL COLLATE pg_catalog."C",
@@ -1162,6 +1181,34 @@ COMMENT ON COLUMN operation.currency_rate.revision IS 'Counts up, from 1, when a
 COMMENT ON COLUMN operation.currency_rate.rate IS 'Units of base_currency for one unit of currency.';
 
 COMMENT ON COLUMN operation.currency_rate.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+
+CREATE TABLE operation.delivery (
+    webhook text NOT NULL COLLATE pg_catalog."C",
+    message_id text NOT NULL COLLATE pg_catalog."C",
+    lane integer,
+    commit_no bigint,
+    environment text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    ordinal integer,
+    first_sent_at timestamp with time zone NOT NULL,
+    attempts integer NOT NULL,
+    next_attempt_at timestamp with time zone,
+    failure text NOT NULL
+);
+
+COMMENT ON TABLE operation.delivery IS 'Effects and alerts that a webhook has not received yet, or that were given up. Not part of the log.';
+
+COMMENT ON COLUMN operation.delivery.message_id IS 'The header webhook-id: the id of the effect, or alert: and the id of the alert.';
+
+COMMENT ON COLUMN operation.delivery.commit_no IS 'The commit of the effect; NULL for an alert, as all that names an effect.';
+
+COMMENT ON COLUMN operation.delivery.ordinal IS 'Which effect of the commit for this subscription, from 1.';
+
+COMMENT ON COLUMN operation.delivery.attempts IS 'How often it was sent.';
+
+COMMENT ON COLUMN operation.delivery.next_attempt_at IS 'When it is sent again; NULL if it was given up (a dead letter).';
+
+COMMENT ON COLUMN operation.delivery.failure IS 'What the last attempt came to; empty if it waits for an earlier effect.';
 
 CREATE TABLE operation.lease (
     lane integer NOT NULL,
@@ -1269,6 +1316,32 @@ COMMENT ON COLUMN operation.proceeds_rate.tax_percent IS 'The share of the price
 
 COMMENT ON COLUMN operation.proceeds_rate.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
 
+CREATE TABLE operation.relay (
+    relay_id uuid NOT NULL,
+    target text NOT NULL COLLATE pg_catalog."C",
+    body bytea NOT NULL,
+    environment text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    attempts integer NOT NULL,
+    next_attempt_at timestamp with time zone,
+    failure text NOT NULL
+);
+
+COMMENT ON TABLE operation.relay IS 'Notifications that are still to be forwarded. Not part of the log.';
+
+COMMENT ON COLUMN operation.relay.target IS 'The URL to which it is sent.';
+
+COMMENT ON COLUMN operation.relay.body IS 'What Apple sent, byte for byte.';
+
+COMMENT ON COLUMN operation.relay.original_transaction_id IS 'The subscription, so that an erasure finds it; NULL if it is about none.';
+
+COMMENT ON COLUMN operation.relay.attempts IS 'How often it was sent.';
+
+COMMENT ON COLUMN operation.relay.next_attempt_at IS 'When it is sent again; NULL if it was given up.';
+
+COMMENT ON COLUMN operation.relay.failure IS 'What the last attempt came to.';
+
 CREATE TABLE operation.token (
     name text NOT NULL COLLATE pg_catalog."C",
     roles text[] NOT NULL COLLATE pg_catalog."C",
@@ -1296,6 +1369,43 @@ COMMENT ON COLUMN operation.token.last_used_at IS 'When it was used last, to wit
 COMMENT ON COLUMN operation.token.expires_at IS 'From when on it is refused, on the service''s clock; NULL for never.';
 
 COMMENT ON COLUMN operation.token.requests_per_minute IS 'The most requests that one service answers in a minute; NULL for any number.';
+
+CREATE TABLE operation.webhook (
+    name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL COLLATE pg_catalog."C",
+    format text NOT NULL COLLATE pg_catalog."C",
+    effects text[] NOT NULL,
+    environments text[] NOT NULL,
+    bundle_ids text[] NOT NULL,
+    hears_alerts boolean NOT NULL,
+    allows_private boolean NOT NULL,
+    secrets text[] NOT NULL,
+    older_sign_until timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    paused_at timestamp with time zone,
+    pause_reason text,
+    CONSTRAINT webhook_format_known CHECK ((format = ANY (ARRAY['subledger'::text, 'revenuecat'::text]))),
+    CONSTRAINT webhook_has_secret CHECK ((cardinality(secrets) > 0)),
+    CONSTRAINT webhook_pause_has_reason CHECK (((paused_at IS NULL) = (pause_reason IS NULL)))
+);
+
+COMMENT ON TABLE operation.webhook IS 'Where effects are sent: one row for each webhook. Not part of the log.';
+
+COMMENT ON COLUMN operation.webhook.effects IS 'The effects that it receives; empty for all.';
+
+COMMENT ON COLUMN operation.webhook.environments IS 'The environments; empty for all.';
+
+COMMENT ON COLUMN operation.webhook.bundle_ids IS 'The bundle ids of the apps; empty for all.';
+
+COMMENT ON COLUMN operation.webhook.hears_alerts IS 'Whether it also receives alerts.';
+
+COMMENT ON COLUMN operation.webhook.allows_private IS 'Whether it may be at a private address, and without TLS.';
+
+COMMENT ON COLUMN operation.webhook.secrets IS 'The secrets that sign, newest first: whsec_ for HMAC-SHA256, whsk_ for Ed25519.';
+
+COMMENT ON COLUMN operation.webhook.older_sign_until IS 'Until when secrets other than the first one also sign.';
+
+COMMENT ON COLUMN operation.webhook.paused_at IS 'Since when nothing is sent; NULL if it is active.';
 
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
@@ -1351,6 +1461,9 @@ ALTER TABLE ONLY ledger.repair
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
+ALTER TABLE ONLY operation.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (alert_id);
+
 ALTER TABLE ONLY operation.apple_order
     ADD CONSTRAINT apple_order_pkey PRIMARY KEY (lane, environment, original_transaction_id, order_id);
 
@@ -1365,6 +1478,9 @@ ALTER TABLE ONLY operation.consumer
 
 ALTER TABLE ONLY operation.currency_rate
     ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
+
+ALTER TABLE ONLY operation.delivery
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (webhook, message_id);
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
@@ -1384,8 +1500,14 @@ ALTER TABLE ONLY operation.poll
 ALTER TABLE ONLY operation.proceeds_rate
     ADD CONSTRAINT proceeds_rate_pkey PRIMARY KEY (storefront, day, revision);
 
+ALTER TABLE ONLY operation.relay
+    ADD CONSTRAINT relay_pkey PRIMARY KEY (relay_id);
+
 ALTER TABLE ONLY operation.token
     ADD CONSTRAINT token_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY operation.webhook
+    ADD CONSTRAINT webhook_pkey PRIMARY KEY (name);
 
 CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
 
@@ -1416,6 +1538,10 @@ CREATE INDEX apple_order_by_id ON operation.apple_order USING btree (order_id);
 CREATE INDEX audit_kept_until ON operation.audit USING btree (kept_until);
 
 CREATE INDEX audit_subject ON operation.audit USING btree (subject, asked_at);
+
+CREATE INDEX relay_due ON operation.relay USING btree (target, next_attempt_at);
+
+CREATE INDEX relay_subscription ON operation.relay USING btree (original_transaction_id);
 
 CREATE TRIGGER append_only_chain BEFORE INSERT ON ledger.commit FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unchained();
 
@@ -1611,6 +1737,9 @@ GRANT SELECT ON TABLE ledger.repair TO ledger_reader;
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.alert TO ledger_writer;
+GRANT SELECT ON TABLE operation.alert TO ledger_reader;
+
 GRANT SELECT,INSERT ON TABLE operation.apple_order TO ledger_writer;
 GRANT SELECT ON TABLE operation.apple_order TO ledger_reader;
 GRANT DELETE ON TABLE operation.apple_order TO ledger_eraser;
@@ -1621,11 +1750,14 @@ GRANT SELECT ON TABLE operation.audit TO ledger_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.backfill TO ledger_writer;
 GRANT SELECT ON TABLE operation.backfill TO ledger_reader;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE operation.consumer TO ledger_writer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE operation.consumer TO ledger_writer;
 GRANT SELECT ON TABLE operation.consumer TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE operation.delivery TO ledger_writer;
+GRANT SELECT ON TABLE operation.delivery TO ledger_reader;
 
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
@@ -1648,7 +1780,12 @@ GRANT SELECT ON TABLE operation.poll TO ledger_reader;
 GRANT SELECT,INSERT ON TABLE operation.proceeds_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.proceeds_rate TO ledger_reader;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE operation.relay TO ledger_writer;
+GRANT SELECT ON TABLE operation.relay TO ledger_reader;
+
 GRANT SELECT ON TABLE operation.token TO ledger_writer;
 GRANT SELECT ON TABLE operation.token TO ledger_reader;
 
 GRANT UPDATE(last_used_at) ON TABLE operation.token TO ledger_writer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE operation.webhook TO ledger_writer;

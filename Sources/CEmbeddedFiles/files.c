@@ -70,6 +70,21 @@ static const struct {
     {"v019-consumer.sql", (const char[]){
 #embed "../../schema/migrations/v019-consumer.sql" suffix(, 0)
     }},
+    {"v020-webhook.sql", (const char[]){
+#embed "../../schema/migrations/v020-webhook.sql" suffix(, 0)
+    }},
+    {"v021-delivery.sql", (const char[]){
+#embed "../../schema/migrations/v021-delivery.sql" suffix(, 0)
+    }},
+    {"v022-relay.sql", (const char[]){
+#embed "../../schema/migrations/v022-relay.sql" suffix(, 0)
+    }},
+    {"v023-alert.sql", (const char[]){
+#embed "../../schema/migrations/v023-alert.sql" suffix(, 0)
+    }},
+    {"v024-consumer-stream.sql", (const char[]){
+#embed "../../schema/migrations/v024-consumer-stream.sql" suffix(, 0)
+    }},
     {"check-v001-ledger.sql", (const char[]){
 #embed "../../schema/checks/check-v001-ledger.sql" suffix(, 0)
     }},
@@ -126,6 +141,21 @@ static const struct {
     }},
     {"check-v019-consumer.sql", (const char[]){
 #embed "../../schema/checks/check-v019-consumer.sql" suffix(, 0)
+    }},
+    {"check-v020-webhook.sql", (const char[]){
+#embed "../../schema/checks/check-v020-webhook.sql" suffix(, 0)
+    }},
+    {"check-v021-delivery.sql", (const char[]){
+#embed "../../schema/checks/check-v021-delivery.sql" suffix(, 0)
+    }},
+    {"check-v022-relay.sql", (const char[]){
+#embed "../../schema/checks/check-v022-relay.sql" suffix(, 0)
+    }},
+    {"check-v023-alert.sql", (const char[]){
+#embed "../../schema/checks/check-v023-alert.sql" suffix(, 0)
+    }},
+    {"check-v024-consumer-stream.sql", (const char[]){
+#embed "../../schema/checks/check-v024-consumer-stream.sql" suffix(, 0)
     }},
     {"content-fields.sql", (const char[]){
 #embed "../../schema/functions/content-fields.sql" suffix(, 0)

@@ -118,7 +118,8 @@ struct MigrateTests {
                     "v011-repair", "v012-rejection-standing",
                     "v013-token-limit", "v014-audit",
                     "v015-evidence-file", "v016-apple-order", "v017-bounded-values",
-                    "v018-proceeds-rate", "v019-consumer",
+                    "v018-proceeds-rate", "v019-consumer", "v020-webhook", "v021-delivery",
+                    "v022-relay", "v023-alert", "v024-consumer-stream",
                 ]
             )
         }

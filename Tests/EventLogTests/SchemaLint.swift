@@ -43,6 +43,10 @@ struct SchemaLint: Sendable {
         "operation.backfill",
         // A few rows that name places in all lanes: a reference table.
         "operation.consumer",
+        // A few rows each that belong to the ledger as a whole.
+        "operation.webhook", "operation.alert",
+        // Few rows, read and written in one place: what was not delivered, of all lanes.
+        "operation.delivery", "operation.relay",
         // Rates belong to no subscription: reference tables.
         "operation.currency_rate", "operation.proceeds_rate",
     ]

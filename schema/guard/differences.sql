@@ -13,8 +13,9 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
-    ('operation.currency_rate'), ('operation.lookup_key'), ('operation.proceeds_rate')),
+    ('operation.alert'), ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
+    ('operation.currency_rate'), ('operation.delivery'), ('operation.lookup_key'),
+    ('operation.proceeds_rate'), ('operation.relay'), ('operation.webhook')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -28,7 +29,15 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.apple_order', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_key', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_lane', '', 'ledger_writer', 'UPDATE'),
+    ('operation.alert', '', 'ledger_writer', 'UPDATE'),
     ('operation.consumer', '', 'ledger_writer', 'UPDATE'),
+    ('operation.consumer', '', 'ledger_writer', 'DELETE'),
+    ('operation.delivery', '', 'ledger_writer', 'UPDATE'),
+    ('operation.delivery', '', 'ledger_writer', 'DELETE'),
+    ('operation.relay', '', 'ledger_writer', 'UPDATE'),
+    ('operation.relay', '', 'ledger_writer', 'DELETE'),
+    ('operation.webhook', '', 'ledger_writer', 'UPDATE'),
+    ('operation.webhook', '', 'ledger_writer', 'DELETE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
     ('operation.poll', '', 'ledger_writer', 'INSERT'),
     ('operation.poll', '', 'ledger_writer', 'UPDATE'),
@@ -92,7 +101,8 @@ granted AS (
 wanted AS (
     SELECT r.oid, '' AS attname, g.grantee, 'SELECT' AS privilege
     FROM relation r, (VALUES ('ledger_writer'), ('ledger_reader')) g (grantee)
-    WHERE r.is_log
+    -- Whoever only reads the ledger does not get the secrets that sign for it.
+    WHERE r.is_log AND (r.name <> 'operation.webhook' OR g.grantee = 'ledger_writer')
     UNION ALL
     SELECT r.oid, '', 'ledger_writer', 'INSERT'
     FROM relation r JOIN appended a ON r.name = a.relname
@@ -120,6 +130,7 @@ key (relname, name, definition) AS (VALUES
     ('ledger.rejection_taken', 'rejection_taken_pkey', 'PRIMARY KEY (lane, payload_digest)'),
     ('ledger.repair', 'repair_pkey', 'PRIMARY KEY (lane, repair_id)'),
     ('ledger.root_certificate', 'root_certificate_pkey', 'PRIMARY KEY (lane, root_key)'),
+    ('operation.alert', 'alert_pkey', 'PRIMARY KEY (alert_id)'),
     ('operation.apple_order', 'apple_order_pkey',
         'PRIMARY KEY (lane, environment, original_transaction_id, order_id)'),
     ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
@@ -127,13 +138,16 @@ key (relname, name, definition) AS (VALUES
     ('operation.consumer', 'consumer_pkey', 'PRIMARY KEY (name)'),
     ('operation.currency_rate', 'currency_rate_pkey',
         'PRIMARY KEY (base_currency, currency, day, revision)'),
+    ('operation.delivery', 'delivery_pkey', 'PRIMARY KEY (webhook, message_id)'),
     ('operation.lease', 'lease_pkey', 'PRIMARY KEY (lane, folds)'),
     ('operation.lookup_key', 'lookup_key_pkey', 'PRIMARY KEY (key, lane)'),
     ('operation.lookup_lane', 'lookup_lane_pkey', 'PRIMARY KEY (lane)'),
     ('operation.newest_signature', 'newest_signature_pkey', 'PRIMARY KEY (lane, environment)'),
     ('operation.poll', 'poll_pkey', 'PRIMARY KEY (lane, environment, original_transaction_id)'),
     ('operation.proceeds_rate', 'proceeds_rate_pkey', 'PRIMARY KEY (storefront, day, revision)'),
-    ('operation.token', 'token_pkey', 'PRIMARY KEY (name)')),
+    ('operation.relay', 'relay_pkey', 'PRIMARY KEY (relay_id)'),
+    ('operation.token', 'token_pkey', 'PRIMARY KEY (name)'),
+    ('operation.webhook', 'webhook_pkey', 'PRIMARY KEY (name)')),
 difference (stage, what, statement) AS (
     SELECT 0, 'role ' || grantee, NULL FROM our WHERE oid IS NULL
     UNION ALL
