@@ -178,6 +178,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // What leaves by itself: webhooks, forwarded notifications, alerts.
+        .target(
+            name: "Deliveries",
+            dependencies: [
+                "EventLog", "Events", "Projections", "Subledger", "SubledgerAppStore",
+                asyncHTTPClient, crypto, nioCore, nioHTTP1,
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", "Projections", crypto, rsa, x509, asn1],
@@ -219,8 +228,8 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
-                "EventLog", "Events", "Postgres", "Projections", "Projector",
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "Deliveries",
+                "EmbeddedPostgres", "EventLog", "Events", "Postgres", "Projections", "Projector",
                 "SimulatedStoreService", "Subledger", "SubledgerAppStore", "SubledgerHTTP",
                 argumentParser, configuration, lifecycle, logging, systemPackage, unixSignals,
             ],

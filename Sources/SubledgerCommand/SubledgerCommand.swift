@@ -65,6 +65,7 @@ struct SubledgerCommand: AsyncParsableCommand {
                 name: "Reports",
                 subcommands: [
                     ReportCommand.self, ExportCommand.self, FeedCommand.self, EffectsCommand.self,
+                    WebhooksCommand.self, AlertsCommand.self,
                 ]
             ),
             CommandGroup(

@@ -28,6 +28,8 @@ public struct LedgerRoutes: Sendable {
     let signer: EntitlementSigner?
     /// Asks Apple about a customer; nil if Apple is not asked.
     private(set) var refresh: CustomerRefresh?
+    /// Makes an accepted notification durable for those it is forwarded to; nil if there are none.
+    private(set) var forward: (@Sendable ([UInt8], Ledger.Ingestion) async throws -> Void)?
     /// The proxies whose `X-Forwarded-For` names the client.
     let trustedProxies: [AddressRange]
     /// The metrics.
@@ -100,6 +102,24 @@ public struct LedgerRoutes: Sendable {
         var routes = self
         routes.refresh = refresh
         return routes
+    }
+
+    /// The same routes, of a service that forwards what Apple sends.
+    ///
+    /// - Parameter take: Makes a notification that the log has durable for its receivers, before
+    ///   Apple gets its answer.
+    /// - Returns: The routes.
+    package func forwarding(
+        by take: (@Sendable ([UInt8], Ledger.Ingestion) async throws -> Void)?
+    ) -> LedgerRoutes {
+        var routes = self
+        routes.forward = take
+        return routes
+    }
+
+    /// Counts messages to a webhook.
+    package func count(webhook: String, delivered: Int64, failed: Int64) {
+        metrics.count(webhook: webhook, delivered: delivered, failed: failed)
     }
 
     /// Counts questions to Apple that were asked outside of the routes.

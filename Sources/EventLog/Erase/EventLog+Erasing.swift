@@ -264,7 +264,10 @@ private struct ErasureAttempt: Sendable {
     /// What it erased, and the ids and payloads that it removed.
     func run(in session: isolated PostgresSession) throws -> ErasedLane {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
-        if let target { try EventLog.forgetOrders(of: target.stream, lane: lane, in: session) }
+        if let target {
+            try EventLog.forgetOrders(of: target.stream, lane: lane, in: session)
+            try EventLog.forgetRelays(of: target.stream, in: session)
+        }
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
             lane: lane,

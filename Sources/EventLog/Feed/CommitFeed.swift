@@ -135,6 +135,37 @@ extension EventLog {
         return cursor
     }
 
+    /// The cursor after the last commit of each lane that was made before an instant.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    package func cursor(before instant: Instant) async throws(EventLogError) -> CommitCursor {
+        var cursor = CommitCursor.beginning
+        let bound = Instant(milliseconds: instant.milliseconds - 1)
+        for lane in 0..<identity.lanes.value {
+            let newest = try await newestCommit(lane: lane, knownAt: .time(bound))
+            if let newest { cursor.advance(to: newest) }
+        }
+        return cursor
+    }
+
+    /// One commit as a batch; nil if the log does not have it.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    package func batch(
+        ofCommit number: Int64,
+        lane: Int
+    ) async throws(EventLogError) -> CommitFeed.Batch? {
+        let found = try await commits(lane: lane, from: max(1, number - 1), limit: 2)
+        guard let own = found.first(where: { $0.commit.number == number }) else { return nil }
+        let before = found.first { $0.commit.number < number }
+        return CommitFeed.Batch(
+            lane: lane,
+            before: before.map(EventLog.Head.init) ?? origin(lane: lane),
+            commits: [own],
+            taken: 0
+        )
+    }
+
     /// The commits of a lane from a number on, by number.
     fileprivate func commits(
         lane: Int,

@@ -148,7 +148,7 @@ extension EventLog {
 }
 
 extension EventLogError {
-    fileprivate static func inUse(_ consumer: Consumer) -> EventLogError {
+    static func inUse(_ consumer: Consumer) -> EventLogError {
         EventLogError(
             .consumerInUse,
             "another process reads as consumer \(consumer.name); it continues when that one ends. "

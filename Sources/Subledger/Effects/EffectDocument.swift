@@ -7,10 +7,11 @@ internal import Projections
 /// of plan or a customer, as `effect` says. One of them is missing for what is new, or is withdrawn.
 package struct EffectDocument: Encodable {
     private let effect: SubscriptionEffect
+    private let hasCursor: Bool
 
-    /// The document of an effect.
-    package init(_ effect: SubscriptionEffect) {
-        self.effect = effect
+    /// The document of an effect; without a cursor where the reader's place is kept elsewhere.
+    package init(_ effect: SubscriptionEffect, hasCursor: Bool = true) {
+        (self.effect, self.hasCursor) = (effect, hasCursor)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -57,6 +58,7 @@ package struct EffectDocument: Encodable {
             )
         }
         try document.encode(cause, forKey: .cause)
+        guard hasCursor else { return }
         try document.encode(effect.cursor.description, forKey: .cursor)
     }
 }

@@ -29,6 +29,10 @@ public struct SubscriptionEffect: Identifiable, Sendable {
     public let recordedAt: Instant
     /// The new facts about the subscription in the commit.
     package let events: [Event]
+    /// The number of the commit in its lane.
+    package let commit: Int64
+    /// Which effect of the commit for this subscription, from 1.
+    package let ordinal: Int
     /// Where to continue after this effect.
     public let cursor: CommitCursor
 
@@ -43,8 +47,9 @@ public struct SubscriptionEffect: Identifiable, Sendable {
 /// Reads effects commit by commit.
 ///
 /// Of a batch of commits, each history is loaded once and cut at each of them.
-struct EffectReading: Sendable {
-    private(set) var cursor: CommitCursor
+package struct EffectReading: Sendable {
+    /// The place after what was read.
+    package private(set) var cursor: CommitCursor
     private var feed: CommitFeed
     private let log: EventLog
     private let catalogs: CatalogStore
@@ -53,25 +58,49 @@ struct EffectReading: Sendable {
     /// more.
     private static let statementsMax = 500
 
-    init(_ ledger: Ledger, after cursor: CommitCursor) async throws(EventLogError) {
+    /// A reading of what comes after a place.
+    ///
+    /// - Throws: `EventLogError`.
+    package init(_ ledger: Ledger, after cursor: CommitCursor) async throws(EventLogError) {
         (log, catalogs, self.cursor) = (ledger.log, ledger.catalogStore, cursor)
         feed = try await log.commits(after: cursor)
     }
 
     /// The next effects, in the order of their commits; nil if there are none up to the end of the
     /// log.
-    mutating func next() async throws -> [SubscriptionEffect]? {
+    package mutating func next() async throws -> [SubscriptionEffect]? {
         while let batch = try await feed.next(statementsMax: EffectReading.statementsMax) {
-            let context = FoldContext(catalogs: try await catalogs.history())
-            let found = try await log.foldHistories(touchedBy: batch, into: [StreamEffects]()) {
-                $0 += StreamEffects.all(of: $1, in: context)
-            }
-            let effects = effects(of: batch, found)
+            let effects = try await effects(of: batch)
             feed.pass(batch)
             if let last = batch.commits.last { cursor.advance(to: last) }
             if !effects.isEmpty { return effects }
         }
         return nil
+    }
+
+    /// An effect that was read before; nil if what it was made from was erased since.
+    ///
+    /// Its cursor names only the commit itself.
+    ///
+    /// - Throws: `EventLogError`.
+    package static func effect(
+        _ named: Delivery.Effect,
+        of ledger: Ledger
+    ) async throws -> SubscriptionEffect? {
+        let reading = try await EffectReading(ledger, after: .beginning)
+        guard let batch = try await ledger.log.batch(ofCommit: named.commit, lane: named.lane)
+        else { return nil }
+        return try await reading.effects(of: batch).first {
+            $0.stream == named.stream && $0.ordinal == named.ordinal
+        }
+    }
+
+    private func effects(of batch: CommitFeed.Batch) async throws -> [SubscriptionEffect] {
+        let context = FoldContext(catalogs: try await catalogs.history())
+        let found = try await log.foldHistories(touchedBy: batch, into: [StreamEffects]()) {
+            $0 += StreamEffects.all(of: $1, in: context)
+        }
+        return effects(of: batch, found)
     }
 
     // By commit; within one, by subscription. The last effect of a commit has the cursor after it.
@@ -85,10 +114,10 @@ struct EffectReading: Sendable {
         var effects: [SubscriptionEffect] = []
         for commit in batch.commits {
             let own = byCommit[commit.commit.number, default: []].flatMap { own in
-                own.changes.map { (own, $0) }
+                own.changes.enumerated().map { (own, $0.element, $0.offset + 1) }
             }
             let isFirst = commit == batch.commits.first
-            for (index, (stream, change)) in own.enumerated() {
+            for (index, (stream, change, ordinal)) in own.enumerated() {
                 cursor.advance(to: commit, taken: index + 1 < own.count ? index + 1 : nil)
                 guard !isFirst || index >= batch.taken else { continue }
                 effects.append(
@@ -102,6 +131,8 @@ struct EffectReading: Sendable {
                         position: Position(lane: lane, offset: commit.offset),
                         recordedAt: commit.commit.committedAt,
                         events: stream.cause,
+                        commit: commit.commit.number,
+                        ordinal: ordinal,
                         cursor: cursor
                     )
                 )

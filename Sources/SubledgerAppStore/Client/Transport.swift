@@ -1,40 +1,58 @@
-internal import AsyncHTTPClient
+package import AsyncHTTPClient
 internal import Foundation
-internal import Events
+package import Events
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
 /// Sends one HTTP request and reads its whole answer, within the limits.
-final class Transport: Sendable {
+package final class Transport: Sendable {
     /// An answer.
-    struct Reply: Sendable {
-        let status: Int
+    package struct Reply: Sendable {
+        /// The status.
+        package let status: Int
         /// Apple's `Retry-After`: milliseconds since 1970, not seconds from now.
-        let retryAfter: Instant?
-        let body: [UInt8]
+        package let retryAfter: Instant?
+        /// The body, or what was read of it.
+        package let body: [UInt8]
     }
 
     /// Why there is no answer.
-    enum Fault: Error {
+    package enum Fault: Error {
+        /// It took longer than the limit.
         case timedOut
+        /// It is longer than the limit.
         case tooLarge
+        /// There is no connection, for this reason.
         case unavailable(String)
     }
 
     private let client: HTTPClient
     private let limits: ServerLimits
     private let clock: @Sendable () -> Instant
+    // Whether a body that is too long is cut, and not a fault.
+    private let cuts: Bool
 
-    /// A transport; unless it insists, a connection that is refused is an answer, and not tried
-    /// again until the limit.
-    init(
+    /// A transport.
+    ///
+    /// - Parameters:
+    ///   - limits: Its limits.
+    ///   - insists: Whether a connection that is refused is tried again until the limit.
+    ///   - cuts: Whether a body that is too long is cut; otherwise it is a fault.
+    ///   - connectionsMax: The most connections to one host; nil for the client's own limit.
+    ///   - addresses: For a host, the address to connect to, whatever its name means meanwhile.
+    ///   - clock: Our clock.
+    package init(
         limits: ServerLimits,
         insists: Bool = true,
+        cuts: Bool = false,
+        connectionsMax: Int? = nil,
+        addresses: [String: String] = [:],
         clock: @escaping @Sendable () -> Instant
     ) {
         self.limits = limits
         self.clock = clock
+        self.cuts = cuts
         var configuration = HTTPClient.Configuration(
             // A token is sent only to the intended address.
             redirectConfiguration: .disallow,
@@ -44,16 +62,20 @@ final class Transport: Sendable {
             )
         )
         configuration.connectionPool.retryConnectionEstablishment = insists
+        if let connectionsMax {
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsMax
+        }
+        configuration.dnsOverride = addresses
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     /// Closes all connections.
-    func close() async throws { try await client.shutdown() }
+    package func close() async throws { try await client.shutdown() }
 
     /// Sends a request and returns its answer.
     ///
     /// - Throws: `Fault`; `CancellationError` if the task was cancelled.
-    func send(_ request: HTTPClientRequest) async throws -> Reply {
+    package func send(_ request: HTTPClientRequest) async throws -> Reply {
         do {
             return try await withThrowingTaskGroup(of: Reply?.self) { group in
                 group.addTask { try await self.exchange(request) }
@@ -97,6 +119,7 @@ final class Transport: Sendable {
         var body: [UInt8] = []
         for try await piece in response.body {
             guard body.count + piece.readableBytes <= limits.answerByteCountMax else {
+                if cuts { break }
                 throw Fault.tooLarge
             }
             body.append(contentsOf: piece.readableBytesView)

@@ -1,3 +1,4 @@
+import Deliveries
 import EventLog
 import Events
 import Logging
@@ -10,6 +11,7 @@ import SubledgerHTTP
 struct Polling: Service {
     let asking: Asking
     let routes: LedgerRoutes
+    let alerts: AlertWatch
     let logger: Logger
 
     /// The poller and its settings.
@@ -71,6 +73,9 @@ struct Polling: Service {
                 } catch {
                     var round = AskedRound(reason: "poll")
                     let code = (error as? ServerError)?.code.rawValue
+                    if code == ServerError.Code.credentials.rawValue {
+                        alerts.noteApple(refusal: "\(error)")
+                    }
                     round.fail(code ?? Polling.ledgerFault)
                     routes.count(round)
                     logger.error("asking Apple failed", metadata: ["error": "\(error)"])
@@ -87,6 +92,7 @@ struct Polling: Service {
     private func note(_ report: PollReport, _ reason: String) async {
         let wait = await asking.client.secondsToWait()
         routes.count(AskedRound(report, reason: reason, secondsToWait: wait))
+        if report.answered > 0 { alerts.noteApple(refusal: nil) }
         var metadata: Logger.Metadata = [
             "reason": "\(reason)", "answered": "\(report.answered)", "left": "\(report.left)",
             "requests": "\(report.requests)", "newEvents": "\(report.appended)",

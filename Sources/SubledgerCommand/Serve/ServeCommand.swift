@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Deliveries
 import EventLog
 import Events
 import Foundation
@@ -172,13 +173,26 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Forward what Apple sends, byte for byte, to this URL; repeat for more.",
+            discussion: """
+                Sandbox=URL forwards only notifications of the sandbox, com.example.app=URL those of \
+                one app, com.example.app,Sandbox=URL both. What is not accepted is sent again for \
+                three days; Apple gets its answer before.
+                """,
+            valueName: "receiver"
+        )
+    )
+    var forward: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "A JSON file with settings, each named like its flag: {\"logFormat\": \"json\"}.",
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
                 \(Setting.Command.serve.names.joined(separator: ", ")). \
-                rootCertificate, bundleId, environment, trustedProxy, sandboxCustomer and signingKey \
-                are lists: ["com.example"] in the file, a,b in a variable.
+                rootCertificate, bundleId, environment, trustedProxy, sandboxCustomer, signingKey \
+                and forward are lists: ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
         )
@@ -264,6 +278,10 @@ struct ServeCommand: AsyncParsableCommand {
         var limits = plan.limits
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax, announce)
         limits.auditDays = plan.auditDays
+        let forwarding = plan.forwarding(of: ledger, logger)
+        let alerts = AlertWatch(ledger, hasTables: options.follows) { error in
+            logger.warning("alerts could not be checked", metadata: ["error": "\(error)"])
+        }
         let routes = LedgerRoutes(
             ledger,
             limits: limits,
@@ -273,12 +291,25 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger
         )
         .refreshing(by: asking.map { CustomerRefresh($0.poller, $0.client) })
+        .forwarding(by: forwarding.map(\.taking))
         let hasConsole = plan.hasConsole
         if hasConsole {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
-        options.others = asking.map { [Polling(asking: $0, routes: routes, logger: logger)] } ?? []
+        options.others =
+            asking.map {
+                [Polling(asking: $0, routes: routes, alerts: alerts, logger: logger)]
+            } ?? []
+        options.others.append(
+            Delivering(
+                ledger,
+                forwarding: forwarding,
+                alerts: alerts,
+                routes: routes,
+                logger: logger
+            )
+        )
         options.others.append(
             Supervised(manager: manager, routes: routes, tls: options.tls, logger: logger)
         )

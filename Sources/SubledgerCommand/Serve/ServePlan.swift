@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Configuration
+import Deliveries
 import EventLog
 import Events
 import Logging
@@ -29,6 +30,8 @@ struct ServePlan {
     let sandbox: SandboxPolicy
     /// The files of the keys that sign entitlements; the first one signs.
     let signingKeys: [String]
+    /// Where notifications are forwarded to.
+    let forward: [Forwarding.Target]
     /// Seconds for which a signed answer is valid.
     let signedFor: Int64
     /// The credentials and hosts for asking Apple.
@@ -78,6 +81,7 @@ struct ServePlan {
         trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
         signingKeys = try settings.texts(.signingKey, "files")
+        forward = try ServePlan.forward(&settings)
         signedFor = try settings.duration(.signedFor, default: "3d") / 1000
         guard signedFor >= 60 else {
             throw Failure(Exit.configuration, "signedFor is below 1m; expected 1m or more")
@@ -156,6 +160,18 @@ struct ServePlan {
         return isOn ? options : nil
     }
 
+    private static func forward(
+        _ settings: inout CommandSettings
+    ) throws -> [Forwarding.Target] {
+        try settings.texts(.forward, "receivers: URL or Sandbox=URL").map { text in
+            do throws(WebhookFault) {
+                return try Forwarding.Target(text)
+            } catch {
+                throw Failure(Exit.configuration, "forward: \(error)")
+            }
+        }
+    }
+
     private static func sandbox(
         _ settings: inout CommandSettings
     ) throws -> SandboxPolicy {
@@ -220,6 +236,7 @@ extension ServeCommand {
         flags[.pollPause] = pollPause.map(ConfigContent.string)
         flags[.pollWithin] = pollWithin.map(ConfigContent.string)
         if !signingKey.isEmpty { flags[.signingKey] = .stringArray(signingKey) }
+        if !forward.isEmpty { flags[.forward] = .stringArray(forward) }
         flags[.signedFor] = signedFor.map(ConfigContent.string)
         flags[.auditDays] = auditDays.map(ConfigContent.int)
         flags[.logFormat] = logFormat.map(ConfigContent.string)

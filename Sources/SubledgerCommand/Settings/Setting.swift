@@ -5,7 +5,7 @@ enum Setting: String, CaseIterable {
     case assumeEnvironment
     case sharedSecretFile, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
     case trustedProxy, auditDays, poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId
-    case apiUrl, console, signingKey, signedFor
+    case apiUrl, console, signingKey, signedFor, forward
 
     /// Whether its value is masked.
     var isSecret: Bool { self == .databaseUrl }

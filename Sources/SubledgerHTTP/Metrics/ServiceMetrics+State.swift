@@ -64,6 +64,14 @@ extension ServiceMetrics {
         counter(.clientFaults, [("fault", fault.rawValue)])
     }
 
+    /// Counts attempts to deliver messages to a webhook.
+    func count(webhook: String, delivered: Int64, failed: Int64) {
+        for (outcome, count) in [("delivered", delivered), ("failed", failed)] {
+            counter(.webhookAttempts, [("webhook", webhook), ("outcome", outcome)])
+                .increment(by: count)
+        }
+    }
+
     /// Sets whether appends work, and why not.
     func set(_ fault: EventLogError.Code?) {
         set(.databaseUp, fault == nil || fault == .lanesUnavailable ? 1 : 0)

@@ -58,6 +58,7 @@ struct ServiceMetrics: Sendable {
         case appleLeft = "subledger_apple_left_subscriptions"
         case appleWait = "subledger_apple_wait_seconds"
         case appleOldestDue = "subledger_apple_oldest_due_seconds"
+        case webhookAttempts = "subledger_webhook_attempts_total"
     }
 
     /// Metrics without events so far.
@@ -265,6 +266,7 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .appleEvents: "Events that Apple's answers added, by reason."
         case .appleLeft: "Subscriptions that the last round left for the next."
         case .appleWait: "Seconds until Apple may be asked again, by its rate limits."
+        case .webhookAttempts: "Attempts to deliver a message, by webhook and outcome."
         case .appleOldestDue:
             "Seconds that the due subscription that waits longest has waited beyond its pause."
         }

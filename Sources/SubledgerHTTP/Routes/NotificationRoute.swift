@@ -89,6 +89,7 @@ extension LedgerRoutes {
                 }
             }
             let taken = try await ingest(body, receivedAt)
+            try await forward?(body, taken)
             count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
             return try Response.json(TakenDocument([taken]))
         } catch let rejection as Rejection {
