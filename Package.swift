@@ -324,6 +324,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "DeliveriesTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "Deliveries", "EventLog", "Events", "Postgres",
+                "Subledger", "SubledgerCommand", "TestSupport", httpTypes, hummingbird, logging,
+                nioCore,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SubledgerHTTPTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",

@@ -26,7 +26,7 @@ actor DeliveryQueue {
     struct Assignment: Sendable {
         let number: Int
         let messageId: String
-        let effect: Delivery.Effect?
+        let effect: PendingMessage.Effect?
         /// Nil if it has to be made again.
         let body: [UInt8]?
     }
@@ -40,13 +40,13 @@ actor DeliveryQueue {
 
     /// A message as it was read.
     struct Read: Sendable {
-        let delivery: Delivery
+        let delivery: PendingMessage
         let body: [UInt8]
         let cursor: CommitCursor
     }
 
     private struct Message {
-        var delivery: Delivery
+        var delivery: PendingMessage
         var body: [UInt8]?
         var isStored = false
         var isChanged = false
@@ -56,8 +56,8 @@ actor DeliveryQueue {
     private static let failuresMax = 20
     /// Milliseconds between attempts while it is down, at first and at most.
     private static let probes: ClosedRange<Int64> = 2000...300_000
-    /// Milliseconds until the next attempt from which on a body is made again instead of kept: what
-    /// is erased meanwhile is not sent.
+    /// Milliseconds after which a body is made again instead of kept: what is erased meanwhile is not
+    /// sent.
     private static let bodyAge: Int64 = 60_000
 
     private let limits: Limits
@@ -73,7 +73,7 @@ actor DeliveryQueue {
     private var lastNumber = 0
     private var cursor: CommitCursor?
     private var done: [String] = []
-    private var givenUp: [Delivery] = []
+    private var givenUp: [PendingMessage] = []
     private var inFlight = 0
     private var failuresInRow = 0
     private var probe: (delay: Int64, at: Instant)?
@@ -95,13 +95,13 @@ actor DeliveryQueue {
     // MARK: What is read
 
     /// Takes what was stored as not delivered, before anything is read.
-    func restore(_ stored: [Delivery]) {
+    func restore(_ stored: [PendingMessage]) {
         for delivery in stored { restore(delivery) }
         wake()
     }
 
     /// Takes the alerts that are not known yet.
-    func take(alerts: [Delivery]) {
+    func take(alerts: [PendingMessage]) {
         let known = Set(
             messages.values.lazy.filter { $0.delivery.effect == nil }
                 .map(\.delivery.messageId)
@@ -113,7 +113,7 @@ actor DeliveryQueue {
         wake()
     }
 
-    private func restore(_ delivery: Delivery) {
+    private func restore(_ delivery: PendingMessage) {
         lastNumber += 1
         messages[lastNumber] = Message(delivery: delivery, isStored: true)
         queue(lastNumber, key: delivery.key, due: delivery.nextAttemptAt)
@@ -165,12 +165,17 @@ actor DeliveryQueue {
                     number: number,
                     messageId: message.delivery.messageId,
                     effect: message.delivery.effect,
-                    body: message.body
+                    body: isFresh(message) ? message.body : nil
                 )
             }
             await withCheckedContinuation { sender = $0 }
         }
         return nil
+    }
+
+    // What waited for long, behind others of a slow receiver, is made again.
+    private func isFresh(_ message: Message) -> Bool {
+        clock().milliseconds - message.delivery.firstSentAt.milliseconds < DeliveryQueue.bodyAge
     }
 
     private func nextKey() -> String? {
@@ -280,7 +285,7 @@ actor DeliveryQueue {
     /// What to store now: how far the place moves, and what it passes undelivered.
     struct Settlement: Sendable {
         let cursor: CommitCursor?
-        let kept: [Delivery]
+        let kept: [PendingMessage]
         let done: [String]
 
         /// Whether there is nothing to store.
@@ -319,6 +324,13 @@ actor DeliveryQueue {
         return messages[first].map { $0.delivery.attempts > 0 } ?? false
     }
 
+    /// Whether there is a message that may be sent now.
+    var hasMessage: Bool {
+        guard inFlight < limits.concurrency else { return false }
+        guard let probe else { return !ready.isEmpty }
+        return inFlight == 0 && probe.at <= clock() && !(waiting.isEmpty && ready.isEmpty)
+    }
+
     /// Whether everything that was read is delivered.
     var isIdle: Bool { messages.isEmpty }
 
@@ -354,7 +366,7 @@ actor DeliveryQueue {
     }
 }
 
-extension Delivery {
+extension PendingMessage {
     // Messages of one key are sent in order.
     fileprivate var key: String {
         effect.map { "\($0.stream.environment.word)/\($0.stream.originalTransactionId)" }

@@ -130,9 +130,9 @@ struct WebhookDelivery: Sendable {
             let read = try (effects ?? []).compactMap { effect in
                 try maker.body(of: effect).map { body in
                     DeliveryQueue.Read(
-                        delivery: Delivery(
+                        delivery: PendingMessage(
                             messageId: effect.id,
-                            effect: Delivery.Effect(effect),
+                            effect: PendingMessage.Effect(effect),
                             firstSentAt: clock()
                         ),
                         body: body,
@@ -226,7 +226,7 @@ struct WebhookDelivery: Sendable {
     }
 }
 
-extension Delivery.Effect {
+extension PendingMessage.Effect {
     init(_ effect: SubscriptionEffect) {
         self.init(
             stream: effect.stream,

@@ -75,12 +75,12 @@ package struct Webhooks: Sendable {
                             continue
                         }
                         group.addTask {
-                            await attend(webhook, until: stop)
+                            await attend(webhook, until: stop, running)
                             running.end(webhook.name)
                         }
                     }
                 } catch {
-                    onNotice(.failed(nil, error))
+                    running.tell(.failed(nil, error), onNotice)
                 }
                 do { try await Task.sleep(for: Webhooks.interval) } catch { break }
             }
@@ -98,7 +98,11 @@ package struct Webhooks: Sendable {
         return reason
     }
 
-    private func attend(_ webhook: Webhook, until stop: StopFlag) async {
+    private func attend(
+        _ webhook: Webhook,
+        until stop: StopFlag,
+        _ running: Running
+    ) async {
         do {
             let end = try await delivery(to: webhook).run(isFollowing: true, stop: stop)
             if case .paused(let reason) = end { try await pause(webhook, reason) }
@@ -106,7 +110,7 @@ package struct Webhooks: Sendable {
             await wait(until: stop)
         } catch {
             guard !Task.isCancelled else { return }
-            onNotice(.failed(webhook.name, error))
+            running.tell(.failed(webhook.name, error), onNotice)
             await wait(until: stop)
         }
     }
@@ -166,12 +170,27 @@ package struct Webhooks: Sendable {
     }
 }
 
-/// The webhooks to which this process delivers.
+/// The webhooks to which this process delivers, and what it said of them.
 private final class Running: Sendable {
     private let names = Mutex<Set<String>>([])
+    private let told = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    /// How long a failure that repeats itself is not told again.
+    private static let quiet = Duration.seconds(60)
 
     /// Whether it did not deliver to it before.
     func begin(_ name: String) -> Bool { names.withLock { $0.insert(name).inserted } }
 
     func end(_ name: String) { names.withLock { _ = $0.remove(name) } }
+
+    /// Tells it, unless it was told a moment ago.
+    func tell(_ notice: Webhooks.Notice, _ onNotice: (Webhooks.Notice) -> Void) {
+        let isNew = told.withLock { told in
+            told = told.filter { ContinuousClock.now - $0.value < Running.quiet }
+            guard told["\(notice)"] == nil else { return false }
+            told["\(notice)"] = .now
+            return true
+        }
+        if isNew { onNotice(notice) }
+    }
 }

@@ -73,6 +73,8 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         report close {month} --out {folder}/close                  | 4  | 0
         feed                                                       | 0  | 0
         effects                                                    | 0  | 0
+        webhooks list                                              | 0  | 0
+        alerts                                                     | 0  | 0
         database status                                            | 4  | 4
         database url                                               | 0  | 0
         doctor --root-certificate {root}                           | 1  | 1
@@ -89,6 +91,13 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         tokens create ops --role support                           | 0  | 0
         tokens list                                                | 0  | 0
         tokens revoke ops                                          | 0  | 0
+        webhooks add hook https://127.0.0.1:9 --allow-private      | 0  | 0
+        webhooks rotate hook                                       | 0  | 0
+        webhooks pause hook                                        | 0  | 0
+        webhooks replay hook --given-up                            | 0  | 0
+        webhooks test hook                                         | 75 | 75
+        webhooks deliver --once                                    | 0  | 0
+        webhooks remove hook                                       | 0  | 0
         catalog import {catalog}                                   | 0  | 0
         catalog show                                               | 0  | 0
         catalog diff                                               | 4  | 4

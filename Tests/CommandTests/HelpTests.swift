@@ -125,7 +125,10 @@ import Testing
     private static let values = [
         "--after": "1", "--against": "checkpoint.json",
         "feed --after": "0:1:" + String(repeating: "0", count: 16),
-        "effects --after": "end", "--consumer": "mailer",
+        "webhooks add --after": "end", "webhooks replay --after": "beginning",
+        "webhooks add --format": "subledger", "webhooks add --sign": "hmac",
+        "--concurrency": "8", "--effect": "renewed", "--forward": "https://example.com",
+        "--keep": "1h", "effects --after": "end", "--consumer": "mailer",
         "--api-url": "https://store.example", "--app-apple-id": "1", "--app-transaction-id": "7",
         "--append-seconds": "60", "--answer-seconds": "15", "--trusted-proxy": "10.0.0.0/8",
         "--audit-days": "30", "--expires-after": "90d", "--requests-per-minute": "600",

@@ -51,7 +51,8 @@ struct OutputMask {
     }
 
     private func masked(_ text: String) -> String {
-        var text = text.replacing(/(\b|_)(?=[0-9]*[a-f])[0-9a-f]{16,}\b/) { "\($0.1)<hex>" }
+        var text = text.replacing(/\bwhsec_[A-Za-z0-9+\/=]+/, with: "whsec_<secret>")
+            .replacing(/(\b|_)(?=[0-9]*[a-f])[0-9a-f]{16,}\b/) { "\($0.1)<hex>" }
             .replacing(/\b(?=[0-9]*[a-f])[0-9a-f]{12}\b(?:\.\.\.)?/, with: "<hex>")
             .replacing(/\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?/) { match in
                 let instant = Instant(

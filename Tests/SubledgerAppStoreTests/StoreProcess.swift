@@ -73,16 +73,6 @@ struct StoreProcess {
     }
 }
 
-extension RunningProgram {
-    /// What a line on stderr has, which is the first to match.
-    func firstMatch(of pattern: Regex<(Substring, Substring)>) async throws -> String {
-        for await line in errorLines {
-            if let match = line.firstMatch(of: pattern) { return String(match.1) }
-        }
-        throw POSIXError(.ESRCH)
-    }
-}
-
 /// Runs a command on a database.
 func subledger(
     _ arguments: [String],

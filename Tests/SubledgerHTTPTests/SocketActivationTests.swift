@@ -4,6 +4,7 @@ import HTTPTypes
 import HummingbirdTesting
 import NIOCore
 import Postgres
+import Subledger
 import Synchronization
 import TestSupport
 import Testing

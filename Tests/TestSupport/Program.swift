@@ -207,3 +207,15 @@ package final class RunningProgram: Sendable {
         )
     }
 }
+
+extension RunningProgram {
+    /// Reads its stderr until a line has a match, and returns the first group.
+    package func firstMatch(
+        of pattern: Regex<(Substring, Substring)>
+    ) async throws -> String {
+        for await line in errorLines {
+            if let match = line.firstMatch(of: pattern) { return String(match.1) }
+        }
+        throw POSIXError(.ESRCH)
+    }
+}

@@ -14,4 +14,3 @@ COMMENT ON TABLE operation.alert IS
 COMMENT ON COLUMN operation.alert.subject IS
     'What it is about: an environment, a consumer, a lane; empty for the whole ledger.';
 COMMENT ON COLUMN operation.alert.resolved_at IS 'When it was over; NULL while it lasts.';
-CREATE UNIQUE INDEX alert_open ON operation.alert (kind, subject) WHERE resolved_at IS NULL;

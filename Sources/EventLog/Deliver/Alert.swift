@@ -70,11 +70,18 @@ extension EventLog {
         let id = UUID().uuidString.lowercased()
         return try await reading("raise the alert \(kind.rawValue)") { session in
             try await session.atomically { session in
+                // Of several services that find the same, one raises it.
+                try session.query(
+                    "SELECT pg_advisory_xact_lock($1)",
+                    [.int8(Int64(bitPattern: Digest.of(Array("subledger/alert".utf8)).head))]
+                )
                 let raised = try session.query(
                     """
                     INSERT INTO operation.alert (alert_id, kind, subject, message, raised_at)
-                    VALUES ($1::text::uuid, $2, $3, $4, clock_timestamp())
-                    ON CONFLICT (kind, subject) WHERE resolved_at IS NULL DO NOTHING RETURNING 1
+                    SELECT $1::text::uuid, $2, $3, $4, clock_timestamp() WHERE NOT EXISTS (
+                        SELECT FROM operation.alert
+                        WHERE kind = $2 AND subject = $3 AND resolved_at IS NULL)
+                    RETURNING 1
                     """,
                     [.text(id), .text(kind.rawValue), .text(subject), .text(message)]
                 )

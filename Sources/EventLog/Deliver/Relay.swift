@@ -41,7 +41,7 @@ extension EventLog {
         )
     }
 
-    /// Takes notifications that are due, so that no other process sends them for a minute.
+    /// Takes notifications that are due, so that no other process sends them for twenty seconds.
     ///
     /// - Parameters:
     ///   - target: The URL to which they are sent.
@@ -55,7 +55,7 @@ extension EventLog {
         try await reading("read what is to be forwarded") { session in
             try await session.query(
                 """
-                UPDATE operation.relay r SET next_attempt_at = clock_timestamp() + interval '1 minute'
+                UPDATE operation.relay r SET next_attempt_at = clock_timestamp() + interval '20 seconds'
                 FROM (SELECT relay_id FROM operation.relay
                     WHERE target = $1 AND next_attempt_at <= clock_timestamp()
                     ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
@@ -92,7 +92,7 @@ extension EventLog {
                 """
                 UPDATE operation.relay SET next_attempt_at = clock_timestamp()
                 WHERE target = $1 AND attempts > 0
-                    AND next_attempt_at > clock_timestamp() + interval '1 minute'
+                    AND next_attempt_at > clock_timestamp() + interval '20 seconds'
                 """,
                 [.text(target)]
             )

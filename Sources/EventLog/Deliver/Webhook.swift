@@ -48,12 +48,13 @@ package struct Webhook: Hashable, Sendable {
         bundleIds: [String] = [],
         hearsAlerts: Bool = false,
         allowsPrivate: Bool = false,
-        secret: String
+        secrets: [String],
+        olderSignUntil: Instant? = nil
     ) {
         (self.name, self.url, self.format) = (name, url, format)
         (self.effects, self.environments, self.bundleIds) = (effects, environments, bundleIds)
         (self.hearsAlerts, self.allowsPrivate) = (hearsAlerts, allowsPrivate)
-        (secrets, olderSignUntil) = ([secret], nil)
+        (self.secrets, self.olderSignUntil) = (secrets, olderSignUntil)
         (createdAt, pausedAt, pauseReason) = (.epoch, nil, nil)
     }
 

@@ -84,7 +84,7 @@ package struct EffectReading: Sendable {
     ///
     /// - Throws: `EventLogError`.
     package static func effect(
-        _ named: Delivery.Effect,
+        _ named: PendingMessage.Effect,
         of ledger: Ledger
     ) async throws -> SubscriptionEffect? {
         let reading = try await EffectReading(ledger, after: .beginning)

@@ -131,14 +131,7 @@ struct WebhookAddCommand: AsyncParsableCommand {
                     + "`subledger effects --json`, `beginning` or `end`"
             )
         }
-        guard
-            environment.allSatisfy({ word in StoreEnvironment.named.contains { $0.word == word } })
-        else {
-            throw ValidationError(
-                "--environment must be one of: "
-                    + StoreEnvironment.named.map(\.word).joined(separator: ", ")
-            )
-        }
+        for word in environment { _ = try TrustOptions.environment(word) }
         if let word = effect.first(where: { EffectChange.Kind(rawValue: $0) == nil }) {
             throw ValidationError(
                 "unknown effect '\(word)'; expected one of "
@@ -167,11 +160,11 @@ struct WebhookAddCommand: AsyncParsableCommand {
             url: address.url,
             format: format,
             effects: effect,
-            environments: environment,
+            environments: try environment.map { try TrustOptions.environment($0).word },
             bundleIds: bundleId,
             hearsAlerts: alerts,
             allowsPrivate: allowPrivate,
-            secret: secret.text
+            secrets: [secret.text]
         )
         let log = try await database.openLog()
         let start: CommitCursor
@@ -280,8 +273,8 @@ private struct WebhookDocument: Encodable {
     init(
         _ webhook: Webhook,
         _ state: EventLog.DeliveryState,
-        _ waiting: Delivery?,
-        _ givenUp: [Delivery]
+        _ waiting: PendingMessage?,
+        _ givenUp: [PendingMessage]
     ) {
         (name, url, format) = (webhook.name, webhook.url, webhook.format)
         (effects, environments) = (webhook.effects, webhook.environments)

@@ -2,7 +2,7 @@ package import Events
 internal import Postgres
 
 /// A message that a webhook has not received although its place has passed it, or that was given up.
-package struct Delivery: Hashable, Sendable {
+package struct PendingMessage: Hashable, Sendable {
     /// The header `webhook-id`: the id of the effect, or `alert:` and the id of the alert.
     package let messageId: String
     /// The effect; nil for an alert.
@@ -80,18 +80,18 @@ extension EventLog {
         of webhook: String,
         isGivenUp: Bool,
         limit: Int = .max
-    ) async throws(EventLogError) -> [Delivery] {
+    ) async throws(EventLogError) -> [PendingMessage] {
         try await reading("read what the webhook \(webhook) has not received") { session in
             try await session.query(
                 """
-                SELECT \(Delivery.columns) FROM operation.delivery
+                SELECT \(PendingMessage.columns) FROM operation.delivery
                 WHERE webhook = $1 AND (next_attempt_at IS NULL) = $2
                 ORDER BY lane NULLS LAST, commit_no, environment, original_transaction_id, ordinal,
                     message_id
                 LIMIT $3
                 """,
                 [.text(webhook), .bool(isGivenUp), .int8(Int64(limit))]
-            ).map { try Delivery(in: $0) }
+            ).map { try PendingMessage(in: $0) }
         }
     }
 
@@ -146,7 +146,7 @@ extension EventLog {
         _ webhook: String,
         as consumer: Consumer,
         at cursor: CommitCursor?,
-        keeping kept: [Delivery],
+        keeping kept: [PendingMessage],
         done: [String]
     ) async throws(EventLogError) {
         let holds = try await reading("keep what the webhook \(webhook) received") { session in
@@ -245,7 +245,7 @@ extension EventLog {
     package func waitingAlerts(
         of webhook: Webhook,
         as consumer: Consumer
-    ) async throws(EventLogError) -> [Delivery]? {
+    ) async throws(EventLogError) -> [PendingMessage]? {
         try await reading("look at the webhook \(webhook.name)") { session in
             let rows = try await session.query(
                 """
@@ -257,12 +257,12 @@ extension EventLog {
             guard rows == [webhook] else { return nil }
             return try await session.query(
                 """
-                SELECT \(Delivery.columns) FROM operation.delivery
+                SELECT \(PendingMessage.columns) FROM operation.delivery
                 WHERE webhook = $1 AND next_attempt_at IS NOT NULL AND lane IS NULL
                 ORDER BY first_sent_at, message_id
                 """,
                 [.text(webhook.name)]
-            ).map { try Delivery(in: $0) }
+            ).map { try PendingMessage(in: $0) }
         }
     }
 }
@@ -280,7 +280,7 @@ private let keepDeliveries = """
         next_attempt_at = excluded.next_attempt_at, failure = excluded.failure
     """
 
-extension [Delivery] {
+extension [PendingMessage] {
     fileprivate func parameters(of webhook: String) -> [PostgresValue] {
         [
             .text(webhook), .textArray(map(\.messageId)),
