@@ -266,6 +266,7 @@ private struct ErasureAttempt: Sendable {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
         if let target {
             try EventLog.forgetOrders(of: target.stream, lane: lane, in: session)
+            try EventLog.forgetConsumption(of: target.stream, lane: lane, in: session)
             try EventLog.forgetRelays(of: target.stream, in: session)
         }
         let head = try AppendSQL.head(

@@ -43,11 +43,11 @@ package struct FollowerSession: Sendable {
         await session.close()
     }
 
-    /// Takes a name for as long as the connection lasts; false if another one has it.
-    fileprivate func hold(_ name: String) async throws -> Bool {
+    /// Takes a lock for as long as the connection lasts; false if another one has it.
+    fileprivate func hold(_ lock: String) async throws -> Bool {
         let rows = try await session.query(
             "SELECT pg_try_advisory_lock($1)",
-            [.int8(Int64(bitPattern: Digest.of(Array("subledger/consumer/\(name)".utf8)).head))]
+            [.int8(Int64(bitPattern: Digest.of(Array(lock.utf8)).head))]
         )
         return try rows.single().bool(0)
     }
@@ -77,13 +77,27 @@ extension EventLog {
     package func followerSession(
         of consumer: Consumer?
     ) async throws(EventLogError) -> FollowerSession {
+        let lock = consumer.map { "subledger/consumer/\($0.name)" }
+        let session = try await followerSession(holding: lock)
+        guard let session else { throw EventLogError.inUse(consumer) }
+        return session
+    }
+
+    /// Opens a connection that hears of commits and holds a lock of that name, if one is given.
+    ///
+    /// - Returns: The connection; nil if another one has the lock.
+    /// - Throws: `databaseUnavailable`.
+    package func followerSession(
+        holding lock: String?
+    ) async throws(EventLogError) -> FollowerSession? {
         var opened: PostgresSession?
         do {
             let session = try await PostgresSession.connect(settings)
             opened = session
             let follower = try await FollowerSession(session)
-            if let consumer, try await !follower.hold(consumer.name) {
-                throw EventLogError.inUse(consumer)
+            if let lock, try await !follower.hold(lock) {
+                await session.close()
+                return nil
             }
             return follower
         } catch {
@@ -148,10 +162,10 @@ extension EventLog {
 }
 
 extension EventLogError {
-    static func inUse(_ consumer: Consumer) -> EventLogError {
+    static func inUse(_ consumer: Consumer?) -> EventLogError {
         EventLogError(
             .consumerInUse,
-            "another process reads as consumer \(consumer.name); it continues when that one ends. "
+            "another process reads as consumer \(consumer?.name ?? ""); it continues when that one ends. "
                 + "Readers at the same time need different names"
         )
     }
