@@ -73,6 +73,8 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         report close {month} --out {folder}/close                  | 4  | 0
         feed                                                       | 0  | 0
         effects                                                    | 0  | 0
+        consumers list                                             | 0  | 0
+        consumers remove nobody                                    | 4  | 4
         database status                                            | 4  | 4
         database url                                               | 0  | 0
         doctor --root-certificate {root}                           | 1  | 1

@@ -80,15 +80,7 @@ struct EffectsCommand: AsyncParsableCommand {
         if let limit, limit < 1 {
             throw ValidationError("--limit must be at least 1, not \(limit)")
         }
-        guard let consumer else { return }
-        guard consumer.contains(where: { !$0.isWhitespace }), consumer.harmless == consumer,
-            consumer.utf8.count <= Consumer.nameBytesMax
-        else {
-            throw ValidationError(
-                "--consumer must not be blank, contain control characters, or be longer than "
-                    + "\(Consumer.nameBytesMax) bytes"
-            )
-        }
+        try consumer.map(Consumer.check)
     }
 
     func run() async throws {
