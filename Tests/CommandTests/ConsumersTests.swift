@@ -111,6 +111,41 @@ struct ConsumersTests {
         }
     }
 
+    @Test func `lines as CloudEvents contain the plain lines, under ids that stay`() async throws {
+        try await withSimulatedLedger { command in
+            for reader in ["feed", "effects"] {
+                let plain = reader == "feed" ? [] : ["--json"]
+                let lines = try await command.expect(0, [reader] + plain)
+                    .split(separator: "\n").map(Self.object)
+                let events = try await command.expect(0, [reader, "--format", "cloudevents"])
+                    .split(separator: "\n").map(Self.object)
+                #expect(lines.count == events.count && !lines.isEmpty)
+                for (line, event) in zip(lines, events) {
+                    #expect(event["specversion"] as? String == "1.0")
+                    #expect(event["datacontenttype"] as? String == "application/json")
+                    #expect((event["source"] as? String)?.hasPrefix("urn:uuid:") == true)
+                    let kind = line["effect"] ?? line["kind"]
+                    let word = reader == "feed" ? "event" : "effect"
+                    #expect(event["type"] as? String == "subledger.\(word).\(kind ?? "")")
+                    let id = line["originalTransactionId"] as? String
+                    #expect(event["subject"] as? String == (id == "" ? nil : id))
+                    #expect("\(event["time"] ?? "")".wholeMatch(of: /\d{4}-.*T.*Z/) != nil)
+                    let data = try #require(event["data"] as? [String: Any])
+                    #expect(NSDictionary(dictionary: data) == NSDictionary(dictionary: line))
+                }
+                let ids = events.compactMap { $0["id"] as? String }
+                #expect(Set(ids).count == events.count)
+                // Whoever begins elsewhere gets the same ids.
+                let cursor = try #require(lines[lines.count / 2]["cursor"] as? String)
+                let rest = try await command.expect(
+                    0,
+                    [reader, "--format", "cloudevents", "--after", cursor]
+                ).split(separator: "\n").map { try Self.object($0)["id"] as? String ?? "" }
+                #expect(Set(rest).isSubset(of: ids) && rest.last == ids.last)
+            }
+        }
+    }
+
     // Of events; confirmations have none.
     private static func positions(_ lines: ArraySlice<Substring>) throws -> Set<String> {
         Set(try lines.compactMap { try object($0)["position"].map { "\($0)" } })

@@ -139,6 +139,7 @@ import Testing
         "--days": "3", "--delay": "1", "--delivery": "delivered", "--drain-seconds": "1",
         "--effective-from": "2026-01-01", "--elapsed": "1d", "--environment": "production",
         "--extras": "seats", "--fail": "1", "--format": "v2",
+        "feed --format": "cloudevents", "effects --format": "cloudevents",
         "--from": "2026-01-01",
         "--group": "pro", "--host": "127.0.0.1", "--html": "page.html", "--into": "beside",
         "--installs": "installs.csv", "--issuer-id": "issuer", "--jobs": "1", "--key": "key.p8",

@@ -52,6 +52,9 @@ struct FeedCommand: AsyncParsableCommand {
     )
     var consumer: String?
 
+    @Option(help: LineFormat.help)
+    var format: LineFormat?
+
     @Flag(help: "Wait for new events at the end, until SIGINT or SIGTERM.")
     var follow = false
 
@@ -104,6 +107,7 @@ struct FeedCommand: AsyncParsableCommand {
             log,
             after: after,
             consumer: consumer.map { Consumer($0, of: .events) },
+            source: format.map { _ in CloudEvent.source(of: log) },
             eventsMax: limit ?? .max
         )
         Interrupt.heed()

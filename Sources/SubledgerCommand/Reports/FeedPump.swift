@@ -9,6 +9,8 @@ import Subledger
 struct FeedPump {
     private let log: EventLog
     private let consumer: Consumer?
+    /// Of CloudEvents; nil for plain lines.
+    private let source: String?
     // The last event that was written, or where to begin.
     private var cursor: FeedCursor
     private var feed: LogFeed?
@@ -29,14 +31,16 @@ struct FeedPump {
     ///   - log: The log.
     ///   - cursor: Where to begin; of a consumer, only if it is new.
     ///   - consumer: Whose place is kept; nil for none.
+    ///   - source: The source of CloudEvents; nil for plain lines.
     ///   - eventsMax: The most events, with the confirmations before them.
     init(
         _ log: EventLog,
         after cursor: FeedCursor,
         consumer: Consumer?,
+        source: String?,
         eventsMax: Int
     ) {
-        (self.log, self.cursor, self.consumer) = (log, cursor, consumer)
+        (self.log, self.cursor, self.consumer, self.source) = (log, cursor, consumer, source)
         eventsLeft = eventsMax
     }
 
@@ -109,7 +113,13 @@ struct FeedPump {
     private mutating func move(_ page: FeedPage) async throws {
         var writer = FeedLine(page)
         for line in page.lines(eventsMax: eventsLeft) {
-            try output.add { writer.append(line, to: &$0) }
+            try output.add {
+                if let source {
+                    writer.append(cloudEvent: line, source: source, to: &$0)
+                } else {
+                    writer.append(line, to: &$0)
+                }
+            }
         }
         let last = page.events.prefix(eventsLeft).last
         eventsLeft -= min(eventsLeft, page.events.count)
