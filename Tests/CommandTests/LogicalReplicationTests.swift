@@ -46,12 +46,20 @@ struct LogicalReplicationTests {
             ]
         )
         try await Self.restore(schema, section: "pre-data", copy)
-        try await Self.execute(
+        for statement in [
+            "CREATE ROLE ledger_replica NOLOGIN", "GRANT USAGE ON SCHEMA ledger TO ledger_replica",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA ledger TO ledger_replica",
+            "CREATE ROLE replica LOGIN REPLICATION IN ROLE ledger_replica",
             "CREATE PUBLICATION ledger FOR TABLES IN SCHEMA ledger WITH (publish = 'insert')",
-            source
-        )
+        ] {
+            try await Self.execute(statement, source)
+        }
+        let login = source.loggedIn(as: "replica")
+        await #expect(throws: PostgresError.self, "it reads the log and nothing else") {
+            _ = try await login.text("SELECT count(*)::text FROM operation.token")
+        }
         try await Self.execute(
-            "CREATE SUBSCRIPTION ledger CONNECTION '\(Self.quoted(source))' PUBLICATION ledger",
+            "CREATE SUBSCRIPTION ledger CONNECTION '\(Self.quoted(login))' PUBLICATION ledger",
             copy
         )
         try await Self.wait(
@@ -70,6 +78,16 @@ struct LogicalReplicationTests {
         try await copied.expectSoundLog()
         #expect(try await copied.rebuiltDigest() == command.rebuiltDigest())
         #expect(try await copied.expect(0, "migrate").contains("up to date"))
+        // What is altered in the copy is found there.
+        try await copy.meddle(
+            """
+            UPDATE ledger.event SET product_id = 'other'
+            WHERE (lane, lane_offset) = (SELECT lane, lane_offset FROM ledger.event
+                WHERE product_id IS NOT NULL LIMIT 1)
+            """
+        )
+        try await copied.expect(3, "verify")
+        try await command.expect(0, "verify")
         for server in servers.reversed() { try await server.stop() }
     }
 
