@@ -339,21 +339,16 @@ import Testing
             let id = try JSONDecoder().decode(Bought.self, from: made).originalTransactionId
             func ask() async throws {
                 _ = try await store.post("/control/subscriptions/\(id)/request-refund", "{}")
-                let filled = try await subledger(
-                    ["backfill", "--since", "yesterday"] + store.flags,
-                    settings
-                )
+                let since = ["backfill", "--since", "yesterday"]
+                let filled = try await subledger(since + store.flags, settings)
                 #expect(filled.code == 0, "\(filled.errors)")
             }
             func kept() throws -> Int {
                 try JSONDecoder().decode([Kept].self, from: store.get("/control/consumption")).count
             }
             func consumption(_ arguments: String...) async throws -> Program.Ending {
-                let isList = arguments.contains("--list")
-                return try await subledger(
-                    ["apple", "consumption"] + arguments + (isList ? [] : store.flags),
-                    settings
-                )
+                let flags = arguments.contains("--list") ? [] : store.flags
+                return try await subledger(["apple", "consumption"] + arguments + flags, settings)
             }
             try await ask()
             let policy = try store.folder.write("policy.json", Data(Self.terms.utf8))
@@ -362,8 +357,8 @@ import Testing
             #expect(refused.code == 78 && refused.errors.contains("member consent is missing"))
             let dry = try await consumption("--auto", "--policy", policy)
             #expect(dry.code == 0 && dry.output.contains("PUT /inApps/v2/transactions/consumption"))
-            let open = try await consumption("--list", "--json")
-            #expect(open.output.contains(#""outcome":"open""#), "\(open)")
+            let open = try await consumption("--list", "--json").output
+            #expect(open.contains(#""outcome":"open""#), "\(open)")
             #expect(try kept() == 0, "nothing is sent without --execute")
 
             let service = try Program("subledger").start(
@@ -372,17 +367,17 @@ import Testing
             )
             _ = try await service.firstMatch(of: /(answered requests for consumption)/)
             #expect(try kept() == 1)
-            let second = try await consumption("--auto", "--policy", policy, "--execute")
-            #expect(second.code == 75 && second.errors.contains("another process answers"))
+            let busy = try await consumption("--auto", "--policy", policy, "--execute")
+            #expect(busy.code == 75 && busy.errors.contains("another process answers"))
             service.signal(SIGTERM)
             #expect(await service.ending().code == 0)
 
             try await ask()
             let sent = try await consumption("--auto", "--policy", policy, "--execute")
             #expect(sent.code == 0 && sent.output == "1 sent\n", "\(sent)")
+            let follow = ["apple", "consumption", "--auto", "--policy", policy, "--execute"]
             let following = try Program("subledger").start(
-                ["apple", "consumption", "--auto", "--policy", policy, "--execute", "--follow"]
-                    + store.flags,
+                follow + ["--follow"] + store.flags,
                 environment: ["DATABASE_URL": settings.fullConnectionString]
             )
             try await ask()
