@@ -285,6 +285,13 @@ package enum Schema {
             sql: text("v024-consumer-stream.sql"),
             check: text("check-v024-consumer-stream.sql")
         ),
+        Migration(
+            version: 25,
+            name: "v025-consumption",
+            sql: text("v025-consumption.sql"),
+            check: text("check-v025-consumption.sql"),
+            workingTable: "operation.consumption"
+        ),
     ]
 
     private static func text(_ name: String) -> String {

@@ -1152,6 +1152,50 @@ COMMENT ON COLUMN operation.consumer.acknowledged_at IS 'When the cursor last mo
 
 COMMENT ON COLUMN operation.consumer.stream IS 'What it reads: effects or events.';
 
+CREATE TABLE operation.consumption (
+    lane integer NOT NULL,
+    lane_offset bigint NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    decided_at timestamp with time zone,
+    retry_at timestamp with time zone,
+    attempts integer NOT NULL,
+    error_code bigint,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    outcome text NOT NULL COLLATE pg_catalog."C",
+    note text NOT NULL COLLATE pg_catalog."C",
+    body text COLLATE pg_catalog."C",
+    CONSTRAINT consumption_outcome_known CHECK ((outcome = ANY (ARRAY['open'::text, 'sending'::text, 'failed'::text, 'sent'::text, 'notConsented'::text, 'notNeeded'::text, 'refused'::text, 'tooLate'::text, 'superseded'::text]))),
+    CONSTRAINT consumption_sends_a_body CHECK (((outcome <> ALL (ARRAY['sending'::text, 'sent'::text])) OR (body IS NOT NULL)))
+);
+
+COMMENT ON TABLE operation.consumption IS 'Apple''s requests for consumption information and how they were answered: one row a request. Not part of the log; if a row of a request that is still due is lost, it is answered again.';
+
+COMMENT ON COLUMN operation.consumption.lane_offset IS 'The position of the request, a notification of kind CONSUMPTION_REQUEST.';
+
+COMMENT ON COLUMN operation.consumption.requested_at IS 'Apple''s clock: when it signed the request.';
+
+COMMENT ON COLUMN operation.consumption.due_at IS 'Until when Apple takes an answer: twelve hours later.';
+
+COMMENT ON COLUMN operation.consumption.decided_at IS 'When the outcome was recorded; NULL before the first one.';
+
+COMMENT ON COLUMN operation.consumption.retry_at IS 'Not before this time is it tried again; NULL unless the last attempt failed.';
+
+COMMENT ON COLUMN operation.consumption.attempts IS 'How often an answer was attempted.';
+
+COMMENT ON COLUMN operation.consumption.error_code IS 'Apple''s error code of the last attempt; NULL if it gave none.';
+
+COMMENT ON COLUMN operation.consumption.transaction_id IS 'The transaction whose refund the customer asks for.';
+
+COMMENT ON COLUMN operation.consumption.outcome IS 'open, sending, failed (and tried again); final: sent, notConsented, notNeeded, refused (by Apple), tooLate, superseded (by a newer request before it was answered).';
+
+COMMENT ON COLUMN operation.consumption.note IS 'Why, in words; empty if the outcome says it.';
+
+COMMENT ON COLUMN operation.consumption.body IS 'The body for Apple, from just before it is first sent; NULL if nothing was sent.';
+
 CREATE TABLE operation.currency_rate (
     base_currency text NOT NULL COLLATE pg_catalog."C",
     currency text NOT NULL COLLATE pg_catalog."C",
@@ -1476,6 +1520,9 @@ ALTER TABLE ONLY operation.backfill
 ALTER TABLE ONLY operation.consumer
     ADD CONSTRAINT consumer_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY operation.consumption
+    ADD CONSTRAINT consumption_pkey PRIMARY KEY (lane, lane_offset);
+
 ALTER TABLE ONLY operation.currency_rate
     ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
 
@@ -1538,6 +1585,10 @@ CREATE INDEX apple_order_by_id ON operation.apple_order USING btree (order_id);
 CREATE INDEX audit_kept_until ON operation.audit USING btree (kept_until);
 
 CREATE INDEX audit_subject ON operation.audit USING btree (subject, asked_at);
+
+CREATE INDEX consumption_of_subscription ON operation.consumption USING btree (lane, original_transaction_id);
+
+CREATE INDEX consumption_waiting ON operation.consumption USING btree (requested_at) WHERE (outcome = ANY (ARRAY['open'::text, 'sending'::text, 'failed'::text]));
 
 CREATE INDEX relay_due ON operation.relay USING btree (target, next_attempt_at);
 
@@ -1752,6 +1803,10 @@ GRANT SELECT ON TABLE operation.backfill TO ledger_reader;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE operation.consumer TO ledger_writer;
 GRANT SELECT ON TABLE operation.consumer TO ledger_reader;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.consumption TO ledger_writer;
+GRANT SELECT ON TABLE operation.consumption TO ledger_reader;
+GRANT DELETE ON TABLE operation.consumption TO ledger_eraser;
 
 GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;

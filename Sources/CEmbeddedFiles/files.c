@@ -85,6 +85,9 @@ static const struct {
     {"v024-consumer-stream.sql", (const char[]){
 #embed "../../schema/migrations/v024-consumer-stream.sql" suffix(, 0)
     }},
+    {"v025-consumption.sql", (const char[]){
+#embed "../../schema/migrations/v025-consumption.sql" suffix(, 0)
+    }},
     {"check-v001-ledger.sql", (const char[]){
 #embed "../../schema/checks/check-v001-ledger.sql" suffix(, 0)
     }},
@@ -156,6 +159,9 @@ static const struct {
     }},
     {"check-v024-consumer-stream.sql", (const char[]){
 #embed "../../schema/checks/check-v024-consumer-stream.sql" suffix(, 0)
+    }},
+    {"check-v025-consumption.sql", (const char[]){
+#embed "../../schema/checks/check-v025-consumption.sql" suffix(, 0)
     }},
     {"content-fields.sql", (const char[]){
 #embed "../../schema/functions/content-fields.sql" suffix(, 0)

@@ -47,7 +47,7 @@ struct WebhookDelivery: Sendable {
         let queue = DeliveryQueue(limits: limits, clock: clock)
         let end: Result<End, any Error>
         do {
-            let place = try await ledger.log.place(of: consumer, startingAt: .beginning)
+            let place = try await ledger.log.place(of: consumer, startingAt: CommitCursor.beginning)
             await queue.restore(
                 try await ledger.log.deliveries(of: webhook.name, isGivenUp: false)
             )

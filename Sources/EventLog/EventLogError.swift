@@ -71,6 +71,8 @@ public struct EventLogError: Error, Sendable {
         case queueFull = "queue-full"
         /// Another process reads as the consumer of that name.
         case consumerInUse = "consumer-in-use"
+        /// The consumer of that name reads something else.
+        case consumerOfOtherStream = "consumer-of-other-stream"
         /// A pooler in front of the database does not preserve session settings.
         case sharedConnection = "shared-connection"
         /// The log was closed.

@@ -72,7 +72,7 @@ extension Failure {
             Exit.unavailable
         case .queueFull, .tableInUse, .consumerInUse: Exit.tryAgain
         case .malformedLog, .rowsDropped, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
-        case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
+        case .tooManyFacts, .tooManyStreams, .sharedPayloads, .consumerOfOtherStream: Exit.badInput
         case .database, .closed: Exit.internalError
         }
     }

@@ -66,6 +66,7 @@ struct SubledgerCommand: AsyncParsableCommand {
                 subcommands: [
                     ReportCommand.self, ExportCommand.self, FeedCommand.self, EffectsCommand.self,
                     WebhooksCommand.self, AlertsCommand.self,
+                    ConsumersCommand.self,
                 ]
             ),
             CommandGroup(

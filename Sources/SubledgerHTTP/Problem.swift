@@ -152,7 +152,7 @@ extension Problem {
             )
         case .tooManyFacts, .tooManyStreams, .sharedPayloads:
             self.init(.unprocessableContent, error.code.rawValue, error.message)
-        case .cursorNotOfLog, .cursorBeyondLog, .consumerInUse:
+        case .cursorNotOfLog, .cursorBeyondLog, .consumerInUse, .consumerOfOtherStream:
             self.init(.conflict, error.code.rawValue, error.message)
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
             .laneCountFixed, .notDistributable, .permissionDenied, .roleMissing, .invalidSettings,

@@ -1,5 +1,5 @@
 /// A query parameter.
 enum QueryParameter: String, Sendable {
     case at, knownAt, tz, environment, minPosition, product, group, trust, wait, from, to, by,
-        currency
+        currency, consumer, after
 }

@@ -75,6 +75,8 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         effects                                                    | 0  | 0
         webhooks list                                              | 0  | 0
         alerts                                                     | 0  | 0
+        consumers list                                             | 0  | 0
+        consumers remove nobody                                    | 4  | 4
         database status                                            | 4  | 4
         database url                                               | 0  | 0
         doctor --root-certificate {root}                           | 1  | 1

@@ -213,7 +213,7 @@ struct FeedTests {
     }
 
     /// The lines of events, without those of confirmations.
-    private static func events(_ output: String) throws -> [Substring] {
+    static func events(_ output: String) throws -> [Substring] {
         try output.split(separator: "\n").filter { try object($0)["position"] != nil }
     }
 
@@ -224,7 +224,7 @@ struct FeedTests {
         )
     }
 
-    private static func cursor(_ line: some StringProtocol) throws -> String {
+    static func cursor(_ line: some StringProtocol) throws -> String {
         try #require(try object(line)["cursor"] as? String)
     }
 }

@@ -46,12 +46,9 @@ struct LogicalReplicationTests {
             ]
         )
         try await Self.restore(schema, section: "pre-data", copy)
+        let login = try await Self.publish(source)
         try await Self.execute(
-            "CREATE PUBLICATION ledger FOR TABLES IN SCHEMA ledger WITH (publish = 'insert')",
-            source
-        )
-        try await Self.execute(
-            "CREATE SUBSCRIPTION ledger CONNECTION '\(Self.quoted(source))' PUBLICATION ledger",
+            "CREATE SUBSCRIPTION ledger CONNECTION '\(Self.quoted(login))' PUBLICATION ledger",
             copy
         )
         try await Self.wait(
@@ -70,7 +67,37 @@ struct LogicalReplicationTests {
         try await copied.expectSoundLog()
         #expect(try await copied.rebuiltDigest() == command.rebuiltDigest())
         #expect(try await copied.expect(0, "migrate").contains("up to date"))
+        try await Self.alterEvent(copy)
+        try await copied.expect(3, "verify")
+        try await command.expect(0, "verify")
         for server in servers.reversed() { try await server.stop() }
+    }
+
+    // The login that reads what is published.
+    private static func publish(_ source: ConnectionSettings) async throws -> ConnectionSettings {
+        for statement in [
+            "CREATE ROLE ledger_replica NOLOGIN", "GRANT USAGE ON SCHEMA ledger TO ledger_replica",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA ledger TO ledger_replica",
+            "CREATE ROLE replica LOGIN REPLICATION IN ROLE ledger_replica",
+            "CREATE PUBLICATION ledger FOR TABLES IN SCHEMA ledger WITH (publish = 'insert')",
+        ] {
+            try await execute(statement, source)
+        }
+        let login = source.loggedIn(as: "replica")
+        await #expect(throws: PostgresError.self, "it reads the log and nothing else") {
+            _ = try await login.text("SELECT count(*)::text FROM operation.token")
+        }
+        return login
+    }
+
+    private static func alterEvent(_ copy: ConnectionSettings) async throws {
+        try await copy.meddle(
+            """
+            UPDATE ledger.event SET product_id = 'other'
+            WHERE (lane, lane_offset) = (SELECT lane, lane_offset FROM ledger.event
+                WHERE product_id IS NOT NULL LIMIT 1)
+            """
+        )
     }
 
     private static func eraseOne(_ command: Command, _ settings: ConnectionSettings) async throws {

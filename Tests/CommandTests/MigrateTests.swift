@@ -119,7 +119,7 @@ struct MigrateTests {
                     "v013-token-limit", "v014-audit",
                     "v015-evidence-file", "v016-apple-order", "v017-bounded-values",
                     "v018-proceeds-rate", "v019-consumer", "v020-webhook", "v021-delivery",
-                    "v022-relay", "v023-alert", "v024-consumer-stream",
+                    "v022-relay", "v023-alert", "v024-consumer-stream", "v025-consumption",
                 ]
             )
         }

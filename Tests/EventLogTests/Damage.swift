@@ -149,6 +149,14 @@ struct Damage: Sendable, CustomTestStringConvertible {
             mended: ["table operation.apple_order"]
         ),
         Damage(
+            sql: "DROP TABLE operation.consumption",
+            mended: ["table operation.consumption"]
+        ),
+        Damage(
+            sql: "GRANT DELETE ON operation.consumption TO ledger_writer",
+            mended: ["privileges on operation.consumption"]
+        ),
+        Damage(
             sql: "GRANT DELETE ON operation.apple_order TO ledger_writer",
             mended: ["privileges on operation.apple_order"]
         ),

@@ -39,6 +39,19 @@ enum AlertScenarios {
         #"subledger_http_requests_total{method="GET",route="/a",status="\#(status)"}"#
     }
 
+    // Of a consumer that stopped a day before the scenario begins, unless it says otherwise.
+    private static func consumer(
+        lag: Int,
+        at acknowledged: String = "-86401+0x60",
+        _ name: String
+    ) -> [String: String] {
+        [
+            #"subledger_consumer_lag_events{consumer="\#(name)"}"#: "\(lag)+0x60",
+            #"subledger_consumer_acknowledged_timestamp_seconds{consumer="\#(name)"}"#:
+                acknowledged,
+        ]
+    }
+
     private static let refused =
         #"subledger_rejections_total{source="notification",reason="chain-untrusted"}"#
 
@@ -241,6 +254,17 @@ enum AlertScenarios {
             series: [#"subledger_follower_lag_events{projection="p"}"#: "20000+0x60"],
             minutes: 30,
             raised: [["projection": "p"]]
+        ),
+        AlertScenario(
+            rule: "ConsumerStopped",
+            series: consumer(lag: 0, "a").merging(consumer(lag: 5, at: "0+60x60", "b")) { $1 },
+            minutes: 30
+        ),
+        AlertScenario(
+            rule: "ConsumerStopped",
+            series: consumer(lag: 5, "a"),
+            minutes: 30,
+            raised: [["consumer": "a"]]
         ),
         AlertScenario(
             rule: "WronglyDenied",

@@ -14,8 +14,9 @@ appended (relname) AS (VALUES
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
     ('operation.alert'), ('operation.apple_order'), ('operation.audit'), ('operation.consumer'),
-    ('operation.currency_rate'), ('operation.delivery'), ('operation.lookup_key'),
-    ('operation.proceeds_rate'), ('operation.relay'), ('operation.webhook')),
+    ('operation.consumption'), ('operation.currency_rate'), ('operation.delivery'),
+    ('operation.lookup_key'), ('operation.proceeds_rate'), ('operation.relay'),
+    ('operation.webhook')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -32,6 +33,8 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.alert', '', 'ledger_writer', 'UPDATE'),
     ('operation.consumer', '', 'ledger_writer', 'UPDATE'),
     ('operation.consumer', '', 'ledger_writer', 'DELETE'),
+    ('operation.consumption', '', 'ledger_writer', 'UPDATE'),
+    ('operation.consumption', '', 'ledger_eraser', 'DELETE'),
     ('operation.delivery', '', 'ledger_writer', 'UPDATE'),
     ('operation.delivery', '', 'ledger_writer', 'DELETE'),
     ('operation.relay', '', 'ledger_writer', 'UPDATE'),
@@ -136,6 +139,7 @@ key (relname, name, definition) AS (VALUES
     ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
     ('operation.consumer', 'consumer_pkey', 'PRIMARY KEY (name)'),
+    ('operation.consumption', 'consumption_pkey', 'PRIMARY KEY (lane, lane_offset)'),
     ('operation.currency_rate', 'currency_rate_pkey',
         'PRIMARY KEY (base_currency, currency, day, revision)'),
     ('operation.delivery', 'delivery_pkey', 'PRIMARY KEY (webhook, message_id)'),

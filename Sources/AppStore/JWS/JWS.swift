@@ -189,3 +189,16 @@ extension Rejection {
         )
     }
 }
+
+extension JSON {
+    /// The claims of a JWS, without any verification; nil if the text is not one.
+    ///
+    /// For payloads of the log, which were verified on arrival.
+    package static func unverifiedClaims(of compact: ArraySlice<UInt8>) -> Value? {
+        do throws(Rejection) {
+            return try JWS(compact).unverifiedClaims()
+        } catch {
+            return nil
+        }
+    }
+}

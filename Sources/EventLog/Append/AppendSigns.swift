@@ -65,7 +65,7 @@ struct AppendSigns: Sendable {
         case .schemaTooOld, .migrationEdited, .notUTF8, .laneCountFixed, .notDistributable,
             .tableInUse, .database, .catalogTaken, .tooManyFacts, .tooManyStreams,
             .cursorNotOfLog, .cursorBeyondLog, .temporaryFile, .evidenceFile, .sharedPayloads,
-            .queueFull, .consumerInUse, .closed:
+            .queueFull, .consumerInUse, .consumerOfOtherStream, .closed:
             false
         }
     }

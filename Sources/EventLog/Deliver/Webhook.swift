@@ -59,7 +59,7 @@ package struct Webhook: Hashable, Sendable {
     }
 
     /// The consumer of effects that keeps its place.
-    package var consumer: Consumer { Consumer(Webhook.consumerPrefix + name) }
+    package var consumer: Consumer { Consumer(Webhook.consumerPrefix + name, of: .effects) }
 
     /// What the names of the consumers of webhooks begin with.
     package static let consumerPrefix = "webhook/"

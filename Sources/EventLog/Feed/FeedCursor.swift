@@ -66,7 +66,7 @@ package struct FeedCursor: Hashable, Sendable {
     }
 }
 
-extension FeedCursor: CustomStringConvertible {
+extension FeedCursor: LosslessStringConvertible {
     /// The text that `init` parses.
     package var description: String { marks.map(\.description).joined(separator: ",") }
 

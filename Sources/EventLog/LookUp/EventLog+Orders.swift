@@ -83,8 +83,8 @@ extension EventLog {
         }
     }
 
-    // Those of which an erasure removed the customer, or everything.
-    private static func erased(
+    /// Those of which an erasure removed the customer, or everything.
+    static func erased(
         _ streams: [StreamID],
         lane: Lane,
         in session: isolated PostgresSession

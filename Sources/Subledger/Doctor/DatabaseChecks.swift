@@ -15,7 +15,7 @@ package struct DatabaseChecks: Sendable {
     /// The checks that need a session, in order.
     private static let names = [
         "durability", "role", "names", "clock", "disk", "schema", "objects", "append", "tables",
-        "checkpoint",
+        "consumers", "checkpoint",
     ]
 
     /// The checks of a database.
@@ -63,7 +63,7 @@ package struct DatabaseChecks: Sendable {
         let schema = await self.schema(server)
         checks.append(schema)
         guard schema.result == .ok else {
-            let missing = Self.names.suffix(4).map {
+            let missing = Self.names.suffix(5).map {
                 DoctorCheck.notChecked($0, "the schema is not the one that this program needs")
             }
             return checks + missing
@@ -188,7 +188,7 @@ package struct DatabaseChecks: Sendable {
         _ server: LedgerInspector.Server,
         _ inspector: LedgerInspector
     ) async -> [DoctorCheck] {
-        if let log { return [await append(log, server), await tables(log, inspector)] }
+        if let log { return await opened(log, server, inspector) }
         var options = EventLog.Options()
         options.readersMax = 1
         options.clockSkewSecondsMax = clockSkewSecondsMax
@@ -197,12 +197,31 @@ package struct DatabaseChecks: Sendable {
             log = try await EventLog.open(settings, options)
         } catch {
             let words = Self.words(of: error)
-            return [.wrong("append", words, nil), .notChecked("tables", words)]
+            return [
+                .wrong("append", words, nil), .notChecked("tables", words),
+                .notChecked("consumers", words),
+            ]
         }
-        let checks = [await append(log, server), await tables(log, inspector)]
+        let checks = await opened(log, server, inspector)
         await log.close()
         return checks
     }
+
+    private func opened(
+        _ log: EventLog,
+        _ server: LedgerInspector.Server,
+        _ inspector: LedgerInspector
+    ) async -> [DoctorCheck] {
+        [
+            await append(log, server), await tables(log, inspector),
+            await checking("consumers") {
+                ConsumerPlace.check(try await log.consumers(limit: Self.consumersMax))
+            },
+        ]
+    }
+
+    /// The most consumers that are checked, by name.
+    private static let consumersMax = 10_000
 
     private func append(_ log: EventLog, _ server: LedgerInspector.Server) async -> DoctorCheck {
         guard server.roles.contains(LedgerRole.writer.rawValue) else {

@@ -106,6 +106,33 @@ extension LedgerInspector.Clocks {
     }
 }
 
+extension ConsumerPlace {
+    /// How long a consumer may stand although there is news, in seconds.
+    private static let idleSecondsMax = 86_400.0
+
+    /// Whether consumers have stopped.
+    static func check(_ consumers: [ConsumerPlace]) -> DoctorCheck {
+        let stopped = consumers.filter { consumer in
+            consumer.lag.map { $0 > 0 && consumer.idleSeconds > idleSecondsMax } ?? true
+        }
+        guard let first = stopped.first else {
+            return .ok(
+                "consumers",
+                consumers.isEmpty ? "none" : "\(counted(consumers.count, "consumer")), none stopped"
+            )
+        }
+        let behind =
+            first.lag.map { "\(counted($0, "event")) behind" } ?? "not at a place of this log"
+        let more = stopped.count > 1 ? ", and \(stopped.count - 1) more" : ""
+        return .warning(
+            "consumers",
+            "\(first.name) has not moved for \(durationWords(first.idleSeconds)), and is "
+                + "\(behind)\(more)",
+            "start its reader again, or remove it with `subledger consumers remove`"
+        )
+    }
+}
+
 extension Projector.Table {
     /// How long an event may wait for the tables before it is worth a warning, in milliseconds.
     private static let lagMillisecondsMax: Int64 = 60_000

@@ -43,7 +43,8 @@ extension Ledger {
     ///   - isFollowing: Whether to wait for later commits at the end.
     ///   - onLoss: Receives each loss of the database, or of the name, while following.
     /// - Returns: The effects after the last one that was acknowledged. Reading them throws as above,
-    ///   and `consumerInUse` if another process reads and `isFollowing` is false.
+    ///   and `consumerInUse` if another process reads and `isFollowing` is false;
+    ///   `consumerOfOtherStream` if the name belongs to a reader of events.
     public func effects(
         of consumer: String,
         startingAt start: CommitCursor = .beginning,
@@ -52,7 +53,7 @@ extension Ledger {
     ) -> SubscriptionEffects {
         SubscriptionEffects(
             ledger: self,
-            consumer: Consumer(consumer),
+            consumer: Consumer(consumer, of: .effects),
             start: start,
             isFollowing: isFollowing,
             onLoss: onLoss

@@ -103,7 +103,7 @@ extension AppStoreServerClient {
         about id: String,
         in environment: StoreEnvironment
     ) async throws {
-        let command = ServerCommand.sendConsumption(id, information)
+        let command = ServerCommand.sendConsumption(id, body: information.body)
         _ = try await send(command.call, in: environment)
     }
 

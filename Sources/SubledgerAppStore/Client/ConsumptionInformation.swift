@@ -1,7 +1,7 @@
 /// Information for Apple about a purchase whose customer asks for a refund.
 ///
-/// It is personal data: only an operator's command sends it, and only with the customer's consent.
-/// Without the consent, Apple refuses it.
+/// It is personal data: it is only sent with the customer's consent, by an operator's command or
+/// policy. Without the consent, Apple refuses it.
 package struct ConsumptionInformation: Hashable, Sendable {
     /// Whether the purchase was delivered, and works.
     package let deliveryStatus: DeliveryStatus
@@ -55,7 +55,7 @@ package struct ConsumptionInformation: Hashable, Sendable {
     }
 
     /// The JSON body; it always states that the customer consented.
-    var body: String {
+    package var body: String {
         var members = [
             #""customerConsented":true"#, #""sampleContentProvided":\#(isSampleProvided)"#,
             #""deliveryStatus":"\#(deliveryStatus.rawValue)""#,

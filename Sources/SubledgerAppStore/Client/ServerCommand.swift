@@ -2,8 +2,8 @@ package import Events
 
 /// A request that changes something at Apple.
 ///
-/// The type is separate from `ServerRequest`, so code that only asks cannot send a change: only a
-/// command of the operator does, with `--execute`.
+/// The type is separate from `ServerRequest`, so code that only asks cannot send a change: only
+/// commands of the operator do, with `--execute`, and what answers by the operator's policy.
 package enum ServerCommand: Hashable, Sendable {
     /// Extend a Subscription Renewal Date, for the subscription with this original transaction id.
     case extendRenewalDate(String, RenewalExtension)
@@ -11,8 +11,8 @@ package enum ServerCommand: Hashable, Sendable {
     /// storefronts; an empty list means all.
     case extendRenewalDates(productId: String, storefronts: [String], RenewalExtension)
     /// Send Consumption Information, version 2, about a transaction whose customer asks for a
-    /// refund.
-    case sendConsumption(String, ConsumptionInformation)
+    /// refund; the body is that of a `ConsumptionInformation`.
+    case sendConsumption(String, body: String)
     /// Claim Seat, for the subscription with this transaction id; in the sandbox only.
     case claimSeat(String, SeatClaim)
     /// Unclaim Seat: release a claim of the subscription with this transaction id.
@@ -40,12 +40,12 @@ package enum ServerCommand: Hashable, Sendable {
                 "POST",
                 ServerCommand.body(wanted, storefronts, productId)
             )
-        case .sendConsumption(let id, let information):
+        case .sendConsumption(let id, let body):
             ServerCall(
                 .consumption,
                 "/inApps/v2/transactions/consumption/" + id.escaped,
                 "PUT",
-                information.body
+                body
             )
         case .claimSeat(let id, let claim):
             ServerCall(.groups, ServerRequest.seats(id).call.path, "POST", claim.body)

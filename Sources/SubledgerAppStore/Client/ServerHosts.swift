@@ -41,7 +41,8 @@ extension ServerHosts {
         self.init(production: base, sandbox: base + "/sandbox")
     }
 
-    private static let local: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+    /// The names of this machine.
+    static let local: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     func api(_ environment: StoreEnvironment) -> String {
         environment == .sandbox ? sandbox : production

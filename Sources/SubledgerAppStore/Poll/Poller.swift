@@ -1,5 +1,5 @@
 internal import AppStore
-internal import EventLog
+package import EventLog
 public import Events
 public import Subledger
 
@@ -63,6 +63,9 @@ public struct Poller: Sendable {
         self.options = options
         self.clock = clock
     }
+
+    /// The log of the ledger.
+    package var log: EventLog { ledger.log }
 
     /// The same poller for one environment alone.
     public func limited(to environment: StoreEnvironment) -> Poller {

@@ -13,10 +13,11 @@ struct AppleCommand: ParsableCommand {
         discussion: """
             Without --execute, a command only prints the request that it would send, and checks \
             what Apple knows now. With --execute, it sends the request once: a request that Apple \
-            does not answer is not repeated. Only these commands change anything at Apple.
+            does not answer is not repeated. Only these commands change anything at Apple, and \
+            `subledger serve --answer-consumption`.
 
             The key and the settings are those of `subledger poll`. No database is needed: the \
-            changes arrive as notifications.
+            changes arrive as notifications. Only `apple consumption --auto` and --list read one.
             """,
         subcommands: [
             ExtendCommand.self, ExtendAllCommand.self, ExtensionStatusCommand.self,

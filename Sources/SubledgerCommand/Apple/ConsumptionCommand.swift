@@ -13,12 +13,35 @@ struct ConsumptionCommand: AsyncParsableCommand {
             --customer-consented, without which nothing can be sent. Prints the request; with \
             --execute, sends it.
 
-            No other command sends this information: you decide whether to answer, and what.
+            --auto answers all requests in the ledger that are still due, by a policy: it states \
+            where the customers' consent comes from, and which decisions you prefer. Without \
+            --execute it prints what it would send if the customers consent. Each answer is \
+            recorded; --list prints the requests with their answers. `subledger serve \
+            --answer-consumption` does the same by itself. Exit 75 if requests wait for another \
+            attempt, or another process answers.
+
+            A policy is a JSON object. `consent` is required: callback (the address in `callback` \
+            is asked about each request), customers (those in `consentingCustomers`) or terms \
+            (every customer consented by the terms of the app). `rules` is a list of \
+            {"when": {"earlierRefunds": {"atLeast": 2}}, "refundPreference": "DECLINE"}; the first \
+            one that matches decides. The article AskingApple describes all members.
             """
     )
 
-    @Argument(help: "The transaction id from the notification.")
-    var id: String
+    @Argument(help: "The transaction id from the notification; none with --auto or --list.")
+    var id: String?
+
+    @Flag(help: "Answer all requests that are still due, by --policy.")
+    var auto = false
+
+    @Flag(help: "List requests and their answers, the newest 1000 first.")
+    var list = false
+
+    @Option(help: ArgumentHelp("With --auto: the policy, a JSON file.", valueName: "file"))
+    var policy: String?
+
+    @Flag(help: "With --auto: answer requests as they arrive, until SIGINT or SIGTERM.")
+    var follow = false
 
     @Flag(help: "The customer has consented to sending this information to Apple.")
     var customerConsented = false
@@ -29,13 +52,13 @@ struct ConsumptionCommand: AsyncParsableCommand {
             valueName: "status"
         )
     )
-    var delivery: Delivery
+    var delivery: Delivery?
 
     @Flag(
         inversion: .prefixedNo,
         help: "Whether a sample, a trial or a description was available before the purchase."
     )
-    var sampleProvided: Bool
+    var sampleProvided: Bool?
 
     @Option(help: "The percentage that was used, 0 to 100. Default: not stated.")
     var percentConsumed: Int?
@@ -81,13 +104,45 @@ struct ConsumptionCommand: AsyncParsableCommand {
         }
     }
 
-    func validate() throws { _ = try information() }
+    func validate() throws {
+        guard auto || list else {
+            guard policy == nil, !follow else {
+                throw ValidationError("--policy and --follow are for --auto")
+            }
+            _ = try information()
+            return
+        }
+        let isOne = id != nil || customerConsented || delivery != nil || sampleProvided != nil
+        guard auto != list, !isOne, percentConsumed == nil, refund == nil else {
+            throw ValidationError(
+                "an id with what to send, --auto and --list exclude each other; expected one of "
+                    + "them"
+            )
+        }
+        guard (policy != nil) == auto else {
+            throw ValidationError(
+                auto ? "--policy is missing: --auto answers by a policy" : "--policy is for --auto"
+            )
+        }
+        guard !follow || auto && change.execute else {
+            throw ValidationError("--follow is for --auto with --execute")
+        }
+    }
 
-    private func information() throws -> ConsumptionInformation {
+    private func information() throws -> (id: String, ConsumptionInformation) {
+        guard let id else {
+            throw ValidationError("expected a transaction id, --auto or --list")
+        }
         guard customerConsented else {
             throw ValidationError(
                 "--customer-consented is missing: Apple accepts this only with the customer's "
                     + "consent"
+            )
+        }
+        guard let delivery, let sampleProvided else {
+            throw ValidationError(
+                (delivery == nil ? "--delivery" : "--sample-provided or --no-sample-provided")
+                    + " is missing: Apple expects it"
             )
         }
         let information = ConsumptionInformation(
@@ -101,13 +156,15 @@ struct ConsumptionCommand: AsyncParsableCommand {
                 "--percent-consumed is \(percentConsumed ?? 0); expected 0 to 100"
             )
         }
-        return information
+        return (id, information)
     }
 
     func run() async throws {
-        let information = try information()
+        if list { return try await printRequests() }
+        if let policy { return try await answer(by: policy) }
+        let (id, information) = try information()
         try await change.run(
-            .sendConsumption(id, information),
+            .sendConsumption(id, body: information.body),
             about: id,
             "consumption",
             sent: "Apple accepted the information about \(id)"

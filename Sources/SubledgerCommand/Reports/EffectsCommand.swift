@@ -54,6 +54,9 @@ struct EffectsCommand: AsyncParsableCommand {
     @Flag(help: "Print each effect as a JSON document on a line.")
     var json = false
 
+    @Option(help: LineFormat.help)
+    var format: LineFormat?
+
     @OptionGroup var database: DatabaseOptions
 
     /// Where to begin.
@@ -80,15 +83,10 @@ struct EffectsCommand: AsyncParsableCommand {
         if let limit, limit < 1 {
             throw ValidationError("--limit must be at least 1, not \(limit)")
         }
-        guard let consumer else { return }
-        guard consumer.contains(where: { !$0.isWhitespace }), consumer.harmless == consumer,
-            consumer.utf8.count <= Consumer.nameBytesMax
-        else {
-            throw ValidationError(
-                "--consumer must not be blank, contain control characters, or be longer than "
-                    + "\(Consumer.nameBytesMax) bytes"
-            )
+        guard format == nil || !json else {
+            throw ValidationError("--format and --json cannot be combined")
         }
+        try consumer.map(Consumer.check)
     }
 
     func run() async throws {
@@ -111,9 +109,11 @@ struct EffectsCommand: AsyncParsableCommand {
     private func read(_ ledger: Ledger) async throws -> LineOutput.End? {
         let effects = try await effects(of: ledger)
         Interrupt.heed()
-        let (limit, json, follow) = (limit ?? .max, json, follow)
+        let (limit, follow) = (limit ?? .max, follow)
+        let (json, source) = (json, format.map { _ in CloudEvent.source(of: ledger.log) })
         let reading = Task {
-            try await EffectPump(effects, json: json, isPatient: follow).run(limit: limit)
+            try await EffectPump(effects, json: json, source: source, isPatient: follow)
+                .run(limit: limit)
         }
         let watching = Task {
             while !Interrupt.isRequested, !LineOutput.isReaderGone {
@@ -158,11 +158,14 @@ struct EffectsCommand: AsyncParsableCommand {
 private struct EffectPump {
     private let effects: SubscriptionEffects
     private let json: Bool
+    /// Of CloudEvents; nil for another format.
+    private let source: String?
     // Whether it waits for a database that is unavailable.
     private let isPatient: Bool
 
-    init(_ effects: SubscriptionEffects, json: Bool, isPatient: Bool) {
-        (self.effects, self.json, self.isPatient) = (effects, json, isPatient)
+    init(_ effects: SubscriptionEffects, json: Bool, source: String?, isPatient: Bool) {
+        (self.effects, self.json, self.source) = (effects, json, source)
+        self.isPatient = isPatient
     }
 
     static func report(_ error: EventLogError) {
@@ -201,6 +204,7 @@ private struct EffectPump {
     }
 
     private func text(_ effect: SubscriptionEffect) throws -> String {
+        if let source { return try Terminal.text(json: CloudEvent(effect, source)) + "\n" }
         guard json else { return effect.line.harmless + "\n" }
         return try Terminal.text(json: EffectDocument(effect)) + "\n"
     }

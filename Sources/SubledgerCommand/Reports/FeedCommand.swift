@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import EventLog
+import Subledger
 import Events
 
 struct FeedCommand: AsyncParsableCommand {
@@ -29,12 +30,30 @@ struct FeedCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Resume after this cursor. Default: from the beginning.",
-            discussion: "`cursor` of the last line that was stored.",
+            discussion: """
+                `cursor` of the last line that was stored. For a consumer: where it begins if it is \
+                new.
+                """,
             valueName: "cursor"
         ),
         transform: FeedCommand.cursor
     )
     var after: FeedCursor = .beginning
+
+    @Option(
+        help: ArgumentHelp(
+            "Continue where the consumer of this name stopped, and keep its place.",
+            discussion: """
+                What was written to stdout is acknowledged; after a crash, the rest comes again. \
+                One process at a time reads under a name.
+                """,
+            valueName: "name"
+        )
+    )
+    var consumer: String?
+
+    @Option(help: LineFormat.help)
+    var format: LineFormat?
 
     @Flag(help: "Wait for new events at the end, until SIGINT or SIGTERM.")
     var follow = false
@@ -59,6 +78,7 @@ struct FeedCommand: AsyncParsableCommand {
         if let limit, limit < 1 {
             throw ValidationError("--limit must be at least 1, not \(limit)")
         }
+        try consumer.map(Consumer.check)
         guard let pollInterval else { return }
         guard follow else { throw ValidationError("--poll-interval is for --follow") }
         guard FeedCommand.pollIntervals.contains(pollInterval) else {
@@ -83,7 +103,13 @@ struct FeedCommand: AsyncParsableCommand {
     }
 
     private func pump(_ log: EventLog) async throws -> LineOutput.End? {
-        var pump = FeedPump(try await log.feed(after: after), eventsMax: limit ?? .max)
+        var pump = FeedPump(
+            log,
+            after: after,
+            consumer: consumer.map { Consumer($0, of: .events) },
+            source: format.map { _ in CloudEvent.source(of: log) },
+            eventsMax: limit ?? .max
+        )
         Interrupt.heed()
         return try await pump.run(
             following: follow ? pollInterval ?? FeedCommand.pollIntervalDefault : nil

@@ -125,7 +125,7 @@ struct Polling: Service {
 extension ServePlan {
     /// The key for asking Apple; nil if Apple is not asked.
     func credentials() throws -> ServerCredentials? {
-        polling == nil ? nil : try apple.credentials(trust.bundleId)
+        polling == nil && consumption == nil ? nil : try apple.credentials(trust.bundleId)
     }
 
     /// The poller for asking Apple; nil if Apple is not asked.

@@ -91,6 +91,15 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var pollWithin: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Also answer Apple's consumption requests, by this policy. Default: never.",
+            discussion: "As `subledger apple consumption --auto --execute --follow` does.",
+            valueName: "file"
+        )
+    )
+    var answerConsumption: String?
+
     @OptionGroup var apple: AppleOptions
 
     @Option(
@@ -310,6 +319,7 @@ struct ServeCommand: AsyncParsableCommand {
                 logger: logger
             )
         )
+        options.others += plan.answering(ledger, credentials, logger).map { [$0] } ?? []
         options.others.append(
             Supervised(manager: manager, routes: routes, tls: options.tls, logger: logger)
         )

@@ -33,6 +33,9 @@ extension ServePlan {
                 ? "keeps the tables up to date" : "does not keep the tables up to date (--follow)",
             polling.map { "asks Apple every \(Duration.words($0.interval / 1000))" }
                 ?? "does not ask Apple (--poll)",
+            consumption == nil
+                ? "does not answer Apple's consumption requests (--answer-consumption)"
+                : "answers Apple's consumption requests by the policy",
             doors,
         ]
     }

@@ -6,6 +6,7 @@ import EventLog
 import Events
 import Logging
 import Subledger
+import SubledgerAppStore
 import SubledgerHTTP
 
 /// The configuration of `serve`, from all its settings.
@@ -38,6 +39,8 @@ struct ServePlan {
     let apple: AppleAccess
     /// When Apple is asked; nil for never.
     let polling: Polling.Options?
+    /// How Apple's requests for consumption information are answered; nil for not at all.
+    let consumption: ConsumptionPolicy?
     /// The location of the database.
     let database: DatabaseOptions
     /// The settings in force.
@@ -88,6 +91,8 @@ struct ServePlan {
         }
         apple = try AppleAccess(&settings)
         polling = try ServePlan.polling(&settings)
+        consumption = try settings.text(.answerConsumption, "the file of a policy")
+            .map(ConsumptionPolicy.read)
         database = try settings.database(command.database)
         self.settings = settings
         isJournal = ServiceManager.isJournal(2, environment)
@@ -235,6 +240,7 @@ extension ServeCommand {
         flags[.pollInterval] = pollInterval.map(ConfigContent.string)
         flags[.pollPause] = pollPause.map(ConfigContent.string)
         flags[.pollWithin] = pollWithin.map(ConfigContent.string)
+        flags[.answerConsumption] = answerConsumption.map(ConfigContent.string)
         if !signingKey.isEmpty { flags[.signingKey] = .stringArray(signingKey) }
         if !forward.isEmpty { flags[.forward] = .stringArray(forward) }
         flags[.signedFor] = signedFor.map(ConfigContent.string)

@@ -5,7 +5,7 @@ enum Setting: String, CaseIterable {
     case assumeEnvironment
     case sharedSecretFile, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
     case trustedProxy, auditDays, poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId
-    case apiUrl, console, signingKey, signedFor, forward
+    case apiUrl, console, signingKey, signedFor, forward, answerConsumption
 
     /// Whether its value is masked.
     var isSecret: Bool { self == .databaseUrl }

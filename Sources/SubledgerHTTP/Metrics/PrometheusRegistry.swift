@@ -39,6 +39,23 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// Replaces all gauges of a name: what others measured is gone.
+    func replaceGauges(
+        _ label: String,
+        with values: [(labels: [(String, String)], value: Double)]
+    ) {
+        let gauges = values.map { labels, value in
+            let gauge = GaugeSeries()
+            gauge.set(value)
+            return (SeriesKey(label, labels), gauge)
+        }
+        let name = SeriesKey(label, []).name
+        series.withLock { series in
+            series = series.filter { $0.key.name != name }
+            for (key, gauge) in gauges { series[key] = gauge }
+        }
+    }
+
     /// The value of a counter or a gauge; nil if there is none.
     func value(_ label: String, _ labels: [(String, String)]) -> Double? {
         let key = SeriesKey(label, labels)

@@ -22,7 +22,7 @@ extension ServiceMetrics {
             set(name, 0)
         }
         for state in ["idle", "used"] { set(.poolConnections, 0, [("state", state)]) }
-        for name in [Name.clockAhead, .diskFree, .diskSize] {
+        for name in [Name.clockAhead, .diskFree, .diskSize, .consumerLag, .consumerAt] {
             measure(name, .nan)
         }
         set(.notificationAt, startedAt.milliseconds / 1000)

@@ -50,6 +50,8 @@ struct ServiceMetrics: Sendable {
         case residentMemory = "process_resident_memory_bytes"
         case events = "subledger_log_events"
         case followerLag = "subledger_follower_lag_events"
+        case consumerLag = "subledger_consumer_lag_events"
+        case consumerAt = "subledger_consumer_acknowledged_timestamp_seconds"
         case appleRounds = "subledger_apple_rounds_total"
         case appleRequests = "subledger_apple_requests_total"
         case appleAnswers = "subledger_apple_answers_total"
@@ -161,6 +163,8 @@ extension ServiceMetrics {
 extension ServiceMetrics {
     /// Seconds for what is read from the database for the metrics.
     private static let readSecondsMax = 3.0
+    /// The most consumers that are measured, by name: each is a label.
+    private static let consumersMax = 100
 
     /// Reads the values that are not counted per request.
     ///
@@ -197,6 +201,7 @@ extension ServiceMetrics {
                     set(.followerLag, table.lag, [("projection", table.name)])
                 }
                 set(try await ledger.log.watchedDatabase())
+                set(try await ledger.log.consumers(limit: ServiceMetrics.consumersMax))
             }
             return nil
         } catch {
@@ -206,6 +211,19 @@ extension ServiceMetrics {
 }
 
 extension ServiceMetrics {
+    // One that was removed has no values any more.
+    private func set(_ consumers: [ConsumerPlace]) {
+        func replace(_ name: Name, _ value: (ConsumerPlace) -> Double) {
+            let none = (labels: [(String, String)](), value: Double.nan)
+            registry.replaceGauges(
+                name.rawValue,
+                with: [none] + consumers.map { ([("consumer", $0.name)], value($0)) }
+            )
+        }
+        replace(.consumerLag) { $0.lag.map(Double.init) ?? .nan }
+        replace(.consumerAt) { Double($0.acknowledgedAt.milliseconds / 1000) }
+    }
+
     private func set(_ database: WatchedDatabase) {
         measure(.clockAhead, database.clockAheadSeconds)
         set(.checkpointAt, (database.checkpointTakenAt?.milliseconds ?? 0) / 1000)
@@ -258,6 +276,9 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .clientFaults: "Requests that are not valid HTTP, or too slow, and reach no route."
         case .events: "Events in the log."
         case .followerLag: "Events that are not yet in the live table of a projection."
+        case .consumerLag:
+            "Events that a consumer has not acknowledged; NaN if the log lacks its place."
+        case .consumerAt: "When a consumer last acknowledged something."
         case .appleRounds: "Rounds of questions to Apple, by reason: poll, backfill, refresh."
         case .appleRequests: "Requests that Apple answered, refusals included, by reason."
         case .appleAnswers: "Subscriptions that Apple answered about, by reason."

@@ -6,8 +6,13 @@ internal import NIOCore
 internal import Subledger
 
 extension LedgerRoutes {
-    /// `GET /v1/events/{position}`, `…/proof`, `…/payload`, and `GET /v1/checkpoint`.
+    /// `GET /v1/events`, `…/{position}`, `…/proof`, `…/payload`, and `GET /v1/checkpoint`.
     func addEvents(to router: some RouterMethods<some RequestContext>) {
+        on(.get, "/v1/events", of: router, for: .support) { call in
+            try call.check([.consumer, .after])
+            try await audit(call, "events", about: "")
+            return try await nextEvents(call)
+        }
         on(.get, "/v1/events/:position", of: router, for: .support) { call in
             try call.check([])
             let position = try position(of: call)
@@ -35,6 +40,48 @@ extension LedgerRoutes {
                 CheckpointDocument(SignedCheckpoint(checkpoint, signedBy: nil))
             )
         }
+    }
+
+    // A page of the feed after the cursor, or where the consumer is.
+    private func nextEvents(_ call: Call) async throws -> Response {
+        var cursor: FeedCursor?
+        if let text = try call.query(.after) {
+            guard let found = FeedCursor(text) else {
+                throw Problem(query: "after is not a cursor; expected `cursor` of an answer.")
+            }
+            cursor = found
+        }
+        // A cursor of another log is refused before it moves the place.
+        var feed = try await ledger.log.feed(after: cursor ?? .beginning)
+        if let name = try call.query(.consumer) {
+            guard Consumer.isName(name) else {
+                throw Problem(
+                    query: "consumer must not be blank, contain control characters, or be longer "
+                        + "than \(Consumer.nameBytesMax) bytes."
+                )
+            }
+            let consumer = Consumer(name, of: .events)
+            let place = try await ledger.log.place(of: consumer, acknowledging: cursor)
+            if place != cursor { feed = try await ledger.log.feed(after: place) }
+        }
+        var bytes = Array("{\"events\":[".utf8)
+        // Confirmations move no cursor: a page of these alone would come again and again, before
+        // the events of other lanes.
+        while let page = try await feed.nextPage() {
+            var writer = FeedLine(page)
+            for line in page.lines() {
+                writer.append(line, to: &bytes)
+                bytes[bytes.count - 1] = UInt8(ascii: ",")
+            }
+            if !page.events.isEmpty { break }
+        }
+        if bytes.last == UInt8(ascii: ",") { bytes.removeLast() }
+        bytes += Array("],\"cursor\":\"\(feed.cursor)\"}".utf8)
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        )
     }
 
     /// The payload, byte for byte, as a file.
