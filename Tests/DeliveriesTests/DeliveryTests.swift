@@ -33,12 +33,12 @@ struct DeliveryTests {
                     try await delivering(ledger) {
                         // The one that stalls holds up nobody.
                         try await eventually("the failing one has everything") {
-                            failing.accepted.count == expected.count
+                            Set(failing.accepted.map(\.id)).count == expected.count
                         }
                         #expect(stalling.accepted.isEmpty)
                         isOpen.set()
                         try await eventually("the stalling one has everything") {
-                            stalling.accepted.count == expected.count
+                            Set(stalling.accepted.map(\.id)).count == expected.count
                         }
                     }
                     for receiver in [failing, stalling] {
@@ -173,16 +173,20 @@ struct DeliveryTests {
                 let expected = try await expected(of: ledger)
                 try await delivering(ledger) {
                     try await eventually("everything came") {
-                        receiver.accepted.count == expected.count
+                        let state = try await ledger.log.deliveryState(of: "hook")
+                        let end = try await ledger.log.endOfCommits()
+                        return state.cursor == end && state.waiting == 0
                     }
+                    let count = receiver.accepted.count
                     let webhook = try #require(try await ledger.log.webhooks().first)
                     #expect(try await ledger.log.replay(webhook: webhook, after: .beginning))
                     try await eventually("everything came again") {
-                        receiver.accepted.count == 2 * expected.count
+                        let again = receiver.accepted.dropFirst(count)
+                        return Set(again.map(\.id)).count == expected.count
                     }
+                    check(Array(receiver.accepted.prefix(count)), have: expected)
+                    check(Array(receiver.accepted.dropFirst(count)), have: expected)
                 }
-                check(Array(receiver.accepted.prefix(expected.count)), have: expected)
-                check(Array(receiver.accepted.suffix(expected.count)), have: expected)
             }
         }
     }
@@ -196,12 +200,12 @@ struct DeliveryTests {
                 try await delivering(ledger) {
                     try await delivering(ledger) {
                         try await eventually("everything came") {
-                            receiver.accepted.count == expected.count
+                            Set(receiver.accepted.map(\.id)).count == expected.count
                         }
                     }
                 }
                 check(receiver.accepted, have: expected)
-                #expect(receiver.all.count == expected.count + 1)
+                #expect(receiver.all.count > expected.count)
             }
         }
     }
@@ -286,9 +290,11 @@ struct DeliveryTests {
         return found
     }
 
-    // Every effect came once, and those of a subscription in the order of the log.
+    // Every effect came, and those of a subscription in the order of the log; one that was answered
+    // too late for the sender came again.
     private func check(_ received: [Receiver.Request], have expected: [Expected]) {
-        let found = received.map {
+        var seen: Set<String> = []
+        let found = received.filter { seen.insert($0.id).inserted }.map {
             Expected(
                 id: $0.id,
                 effect: $0.member("effect"),

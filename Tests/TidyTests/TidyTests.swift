@@ -104,10 +104,14 @@ import Testing
                 "Sources/Events/Bytes/ZlibStream.swift",
                 "Sources/Subledger/Export/GzipWriter.swift",
             ],
-            // The modules that speak HTTP to others: the client of Apple's API, and the store that
-            // stands in for it. Both are imported only by the command line.
-            "AsyncHTTPClient": ["Sources/SubledgerAppStore/", "Sources/SimulatedStoreService/"],
-            "SubledgerAppStore": ["Sources/SubledgerCommand/"],
+            // The modules that speak HTTP to others: the client of Apple's API, the deliveries, and
+            // the store that stands in for Apple's.
+            "AsyncHTTPClient": [
+                "Sources/Deliveries/", "Sources/SimulatedStoreService/",
+                "Sources/SubledgerAppStore/",
+            ],
+            "Deliveries": ["Sources/SubledgerCommand/"],
+            "SubledgerAppStore": ["Sources/Deliveries/", "Sources/SubledgerCommand/"],
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",

@@ -1,8 +1,11 @@
+import AppStore
+import CommandSupport
 import Deliveries
 import EventLog
 import Logging
 import ServiceLifecycle
 import Subledger
+import SubledgerAppStore
 import SubledgerHTTP
 
 /// What leaves by itself while the service runs: webhooks, forwarded notifications, alerts.
@@ -53,5 +56,31 @@ extension ServePlan {
                 metadata: ["receiver": "\(target.address.url)", "error": "\(why)"]
             )
         }
+    }
+
+    /// Opens the ledger, and waits for its database.
+    func open(_ policy: VerificationPolicy, _ logger: Logger) async throws -> Ledger {
+        var options = try DatabaseOptions.logOptions()
+        options.appendSecondsMax = appendSeconds
+        let ledger = try await DatabaseWait(logger: logger).open(
+            try await database.settings(),
+            policy: policy,
+            options: options
+        )
+        if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
+        if server.follows { try await ledger.projector.checkMayFollow() }
+        return ledger
+    }
+
+    /// The work of the service beside answering requests.
+    func services(
+        of ledger: Ledger,
+        _ polling: Polling?,
+        _ credentials: ServerCredentials?,
+        _ delivering: Delivering,
+        _ logger: Logger
+    ) -> [any Service] {
+        let asked: [(any Service)?] = [polling, answering(ledger, credentials, logger)]
+        return asked.compactMap(\.self) + [delivering]
     }
 }

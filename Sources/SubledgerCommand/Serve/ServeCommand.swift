@@ -264,8 +264,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func serve(_ plan: ServePlan, _ logger: Logger) async throws {
-        var logOptions = try DatabaseOptions.logOptions()
-        logOptions.appendSecondsMax = plan.appendSeconds
         let credentials = try plan.credentials()
         let signer = try SigningKeys.signer(plan.signingKeys, seconds: plan.signedFor)
         var options = plan.server
@@ -274,13 +272,7 @@ struct ServeCommand: AsyncParsableCommand {
         let manager = ServiceManager(ProcessEnvironment.variables)
         manager?.notify(["STATUS=waits for the database"])
         let policy = try plan.trust.policy()
-        let ledger = try await DatabaseWait(logger: logger).open(
-            try await plan.database.settings(),
-            policy: policy,
-            options: logOptions
-        )
-        if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
-        if options.follows { try await ledger.projector.checkMayFollow() }
+        let ledger = try await plan.open(policy, logger)
         let asking = try await plan.asking(ledger, credentials)
         let announce = plan.announcer(logger)
         for line in try await plan.introduction(ledger, trusting: policy) { announce(line) }
@@ -306,20 +298,19 @@ struct ServeCommand: AsyncParsableCommand {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
-        options.others =
-            asking.map {
-                [Polling(asking: $0, routes: routes, alerts: alerts, logger: logger)]
-            } ?? []
-        options.others.append(
+        options.others = plan.services(
+            of: ledger,
+            asking.map { Polling(asking: $0, routes: routes, alerts: alerts, logger: logger) },
+            credentials,
             Delivering(
                 ledger,
                 forwarding: forwarding,
                 alerts: alerts,
                 routes: routes,
                 logger: logger
-            )
+            ),
+            logger
         )
-        options.others += plan.answering(ledger, credentials, logger).map { [$0] } ?? []
         options.others.append(
             Supervised(manager: manager, routes: routes, tls: options.tls, logger: logger)
         )
@@ -330,6 +321,10 @@ struct ServeCommand: AsyncParsableCommand {
             manager?.notify(["READY=1", "STATUS=listening at \(url)"])
             if hasConsole { announce("the console is at \(url)/console") }
         }
+        try await run(server, ledger)
+    }
+
+    private func run(_ server: LedgerServer, _ ledger: Ledger) async throws {
         do {
             try await server.run()
         } catch let error as ListeningError {

@@ -111,79 +111,82 @@ struct WebhookTestCommand: AsyncParsableCommand {
     }
 }
 
-struct WebhookReplayCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Send effects again: those that were given up, or all after a place.",
-        discussion: "They come under the same webhook-id as before."
-    )
-
-    @OptionGroup var webhook: WebhookName
-
-    @Flag(help: "Send again what was given up.")
-    var givenUp = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Send again everything after this cursor of `effects`, or from the `beginning`.",
-            valueName: "cursor"
+extension WebhooksCommand {
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send effects again: those that were given up, or all after a place.",
+            discussion: "They come under the same webhook-id as before."
         )
-    )
-    var after: String?
 
-    @Option(
-        help: Clock.help("Send again everything that was committed at this instant or later."),
-        transform: Clock.time
-    )
-    var since: AskedTime?
+        @OptionGroup var webhook: WebhookName
 
-    @OptionGroup var zone: ZoneOption
+        @Flag(help: "Send again what was given up.")
+        var givenUp = false
 
-    @OptionGroup var database: DatabaseOptions
+        @Option(
+            help: ArgumentHelp(
+                "Send again everything after this cursor of `effects`, or from the `beginning`.",
+                valueName: "cursor"
+            )
+        )
+        var after: String?
 
-    func validate() throws {
-        guard [givenUp, after != nil, since != nil].count(where: \.self) == 1 else {
-            throw ValidationError("one of --given-up, --after and --since is expected")
+        @Option(
+            help: Clock.help("Send again everything that was committed at this instant or later."),
+            transform: Clock.time
+        )
+        var since: AskedTime?
+
+        @OptionGroup var zone: ZoneOption
+
+        @OptionGroup var database: DatabaseOptions
+
+        func validate() throws {
+            guard [givenUp, after != nil, since != nil].count(where: \.self) == 1 else {
+                throw ValidationError("one of --given-up, --after and --since is expected")
+            }
+            if let after, after != "beginning" {
+                guard !after.isEmpty, CommitCursor(after) != nil else {
+                    throw ValidationError(
+                        "'\(after.prefix(80))' is not a cursor; expected the `cursor` of a document of "
+                            + "`subledger effects --json`, or `beginning`"
+                    )
+                }
+            }
         }
-        if let after, after != "beginning" {
-            guard !after.isEmpty, CommitCursor(after) != nil else {
-                throw ValidationError(
-                    "'\(after.prefix(80))' is not a cursor; expected the `cursor` of a document of "
-                        + "`subledger effects --json`, or `beginning`"
+
+        func run() async throws {
+            let log = try await database.openLog()
+            let known = try await webhook.find(in: log)
+            let words: String
+            if givenUp {
+                let count = try await log.replayGivenUp(of: known)
+                words = "\(counted(count, "message")) will be sent again"
+            } else {
+                let cursor = try await cursor(in: log)
+                guard try await log.replay(webhook: known, after: cursor) else {
+                    throw webhook.unknown
+                }
+                words =
+                    "\(known.name) begins again after "
+                    + (cursor == .beginning ? "the beginning" : "\(cursor)")
+            }
+            await log.close()
+            Terminal.print(words)
+            if known.pausedAt != nil {
+                Terminal.write(
+                    "it is paused; `subledger webhooks pause \(known.name) --off` lets it continue"
                 )
             }
         }
-    }
 
-    func run() async throws {
-        let log = try await database.openLog()
-        let known = try await webhook.find(in: log)
-        let words: String
-        if givenUp {
-            let count = try await log.replayGivenUp(of: known)
-            words = "\(counted(count, "message")) will be sent again"
-        } else {
-            let cursor = try await cursor(in: log)
-            guard try await log.replay(webhook: known, after: cursor) else { throw webhook.unknown }
-            words =
-                "\(known.name) begins again after "
-                + (cursor == .beginning ? "the beginning" : "\(cursor)")
+        private func cursor(in log: EventLog) async throws -> CommitCursor {
+            let since = zone.instant(since, "--since", now: .systemClock(), isQuiet: false)
+            if let since { return try await log.cursor(before: since) }
+            let cursor = after.flatMap(CommitCursor.init) ?? .beginning
+            _ = try await log.commits(after: cursor)
+            return cursor
         }
-        await log.close()
-        Terminal.print(words)
-        if known.pausedAt != nil {
-            Terminal.write(
-                "it is paused; `subledger webhooks pause \(known.name) --off` lets it continue"
-            )
-        }
-    }
-
-    private func cursor(in log: EventLog) async throws -> CommitCursor {
-        let since = zone.instant(since, "--since", now: .systemClock(), isQuiet: false)
-        if let since { return try await log.cursor(before: since) }
-        let cursor = after.flatMap(CommitCursor.init) ?? .beginning
-        _ = try await log.commits(after: cursor)
-        return cursor
     }
 }
 

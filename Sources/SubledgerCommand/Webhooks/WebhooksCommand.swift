@@ -22,7 +22,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             """,
         subcommands: [
             WebhookAddCommand.self, WebhookListCommand.self, WebhookPauseCommand.self,
-            WebhookRotateCommand.self, WebhookTestCommand.self, WebhookReplayCommand.self,
+            WebhookRotateCommand.self, WebhookTestCommand.self, Replay.self,
             WebhookDeliverCommand.self, WebhookRemoveCommand.self,
         ],
         defaultSubcommand: WebhookListCommand.self
