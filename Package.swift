@@ -350,7 +350,7 @@ let package = Package(
                 "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
-                "Goldens", "older-erasures.sql", "older-ledger-root.der",
+                "Goldens", "ask_agent.py", "older-erasures.sql", "older-ledger-root.der",
                 "older-ledger-truth.ndjson", "older-ledger.sql", "read_export.py",
             ],
             swiftSettings: strict

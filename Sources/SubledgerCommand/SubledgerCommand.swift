@@ -71,7 +71,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Serve",
-                subcommands: [UpCommand.self, ServeCommand.self, TokensCommand.self]
+                subcommands: [
+                    UpCommand.self, ServeCommand.self, MCPCommand.self, TokensCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Tools",

@@ -154,6 +154,7 @@ public struct LedgerRoutes: Sendable {
         addRefresh(to: router)
         addEvents(to: router)
         addReports(to: router)
+        addAgents(to: router)
         addHealth(to: router)
         addKeys(to: router)
         on(.get, "/openapi.json", of: router, for: nil) { _ in

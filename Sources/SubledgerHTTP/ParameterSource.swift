@@ -2,8 +2,12 @@ internal import EventLog
 internal import Events
 internal import Subledger
 
-/// What holds the parameters of a question: the query of a request, or a form.
+/// What holds the parameters of a question: the query of a request, a form, or the arguments of an
+/// agent's tool.
 protocol ParameterSource {
+    /// What has the parameters, as errors call it.
+    static var owner: String { get }
+
     /// The names of those that are given.
     var names: [String] { get }
 
@@ -11,9 +15,77 @@ protocol ParameterSource {
     ///
     /// - Throws: `Problem` 400 if it is given more than once.
     func query(_ name: QueryParameter) throws -> String?
+
+    /// All values of a parameter that may be given more than once.
+    ///
+    /// - Throws: `Problem` 400 for a value that is none.
+    func queries(_ name: QueryParameter) throws -> [String]
 }
 
 extension ParameterSource {
+    static var owner: String { "route" }
+
+    func queries(_ name: QueryParameter) throws -> [String] {
+        try query(name).map { [$0] } ?? []
+    }
+
+    /// What is asked, with the values of a question's own parameters.
+    ///
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - subject: Who or what is asked about.
+    ///   - others: What the route or the tool takes beyond the parameters of questions.
+    ///   - now: Our clock.
+    ///   - sandbox: The customers for whom sandbox purchases count.
+    /// - Returns: The input of the question.
+    /// - Throws: `Problem` 400 for a parameter that the question does not have, or that cannot be
+    ///   parsed.
+    func input<Asked: Question>(
+        of question: Asked.Type,
+        about subject: SubjectID,
+        and others: [QueryParameter],
+        now: Instant,
+        sandbox: SandboxPolicy
+    ) throws -> QuestionInput {
+        let values = try values(of: question, and: others)
+        let zone = try zone()
+        return QuestionInput(
+            subject,
+            now: now,
+            at: try instant(.at, now: now, in: zone),
+            knownAt: try knownAt(now: now, in: zone) ?? .latest,
+            values: values,
+            sandbox: sandbox
+        )
+    }
+
+    private func values<Asked: Question>(
+        of _: Asked.Type,
+        and others: [QueryParameter]
+    ) throws -> [QuestionParameter: [String]] {
+        let own = QuestionParameter.allCases.filter { Asked.parameters[$0] != nil }
+            .compactMap { QueryParameter(rawValue: $0.rawValue) }
+        try check([.at, .knownAt, .tz, .environment] + others + own)
+        var values: [QuestionParameter: [String]] = [:]
+        for name in own {
+            guard let parameter = QuestionParameter(rawValue: name.rawValue) else { continue }
+            let given =
+                Asked.repeated.contains(parameter)
+                ? try queries(name) : try query(name).map { [$0] } ?? []
+            guard !given.isEmpty else { continue }
+            values[parameter] = given
+            guard let words = parameter.words,
+                let wrong = given.first(where: { !words.contains($0) })
+            else { continue }
+            throw Problem(
+                query: "\(name) is \"\(wrong.prefix(64))\"; expected "
+                    + words.joined(separator: ", ") + "."
+            )
+        }
+        if let fault = Asked.fault(values) { throw Problem(query: fault + ".") }
+        return values
+    }
+
     /// A query parameter, parsed.
     ///
     /// - Throws: `Problem` 400 if it is present but cannot be parsed.
@@ -30,13 +102,13 @@ extension ParameterSource {
         }
     }
 
-    /// Refuses parameters that the route does not have: with a misspelt bound, the answer would be
-    /// taken for the bounded one.
+    /// Refuses parameters that are not known: with a misspelt bound, the answer would be taken for
+    /// the bounded one.
     func check(_ known: [QueryParameter]) throws {
         for name in names {
             guard !known.contains(where: { $0.rawValue == name }) else { continue }
             throw Problem(
-                query: "This route has no parameter \"\(name.prefix(64))\"; expected "
+                query: "This \(Self.owner) has no parameter \"\(name.prefix(64))\"; expected "
                     + (known.isEmpty
                         ? "none." : known.map(\.rawValue).joined(separator: ", ") + ".")
             )

@@ -134,5 +134,6 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         database stop                                              |    |
         up --port 0                                                |    |
         serve --port 0 --root-certificate {root}                   |    |
+        mcp                                                        |    |
         """
 }

@@ -126,6 +126,7 @@ struct DescriptionTests {
         case "/v1/receipts":
             let receipt = try #require(TestService.simulator.life(1).appReceipts().last)
             json = ["receipt": Data(receipt.payload).base64EncodedString()]
+        case "/mcp": json = ["jsonrpc": "2.0", "id": 1, "method": "ping"]
         default: return nil
         }
         return [UInt8](try JSONSerialization.data(withJSONObject: json))

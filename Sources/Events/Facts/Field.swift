@@ -134,7 +134,7 @@ extension Field {
     /// separately from the rest.
     ///
     /// Covers tags of later versions too, so every version splits a content at the same places.
-    static func isOfPerson(tag: UInt8) -> Bool {
+    package static func isOfPerson(tag: UInt8) -> Bool {
         switch tag {
         case Field.appAccountToken.rawValue, 25...31, Field.extra.rawValue, 192...: true
         default: false

@@ -24,6 +24,19 @@ public struct SubjectID: Hashable, Sendable {
     }
 }
 
+extension SubjectID {
+    /// What an id may be, for help.
+    package static let forms = """
+        An originalTransactionId, another transactionId, a webOrderLineItemId, an appAccountToken \
+        in any case, an appTransactionId, or the app's own name for a customer. If a question is \
+        about one subscription, an id of a customer means their only subscription; ask about a \
+        one-time purchase by its own id.
+        """
+    /// What `alone` means, for help.
+    package static let meaningOfAlone =
+        "Only the subscription that ID belongs to, not the customer's other subscriptions."
+}
+
 extension SubjectID: ExpressibleByStringLiteral {
     /// The subject with this id, in the one environment in which it is known.
     public init(stringLiteral value: String) { self.init(value) }

@@ -80,7 +80,14 @@ package struct ReportDocument: Codable, Hashable, Sendable {
     /// The columns, in order.
     package let columns: [Report.Column]
     /// The rows, by the JSON name of their columns.
-    package let rows: [[String: ReportValue]]
+    package private(set) var rows: [[String: ReportValue]]
+
+    /// The same with only the first rows.
+    package func first(_ count: Int) -> ReportDocument {
+        var document = self
+        document.rows = Array(rows.prefix(count))
+        return document
+    }
 }
 
 /// A report, and how much of the log gives it again.
@@ -117,10 +124,24 @@ package struct ReportListDocument: Codable, Hashable, Sendable {
 
     /// All reports: those over tables, and those that read the log itself.
     package static let all = ReportListDocument(
-        reports: Report.all.map {
-            Entry(name: $0.name, version: $0.version, definition: $0.definition, by: $0.dimensions)
-        } + ofLog
+        reports: ReportListDocument(of: Report.all).reports + ofLog
     )
+
+    /// Some reports over tables.
+    package init(of reports: [Report]) {
+        self.init(
+            reports: reports.map {
+                Entry(
+                    name: $0.name,
+                    version: $0.version,
+                    definition: $0.definition,
+                    by: $0.dimensions
+                )
+            }
+        )
+    }
+
+    private init(reports: [Entry]) { self.reports = reports }
 
     private static let ofLog = [
         Entry(

@@ -8,12 +8,7 @@ struct SubjectOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "Any id of the subscription or of its customer.",
-            discussion: """
-                An originalTransactionId, another transactionId, a webOrderLineItemId, an \
-                appAccountToken in any case, an appTransactionId, or the app's own name for a \
-                customer. If a question is about one subscription, an id of a customer means \
-                their only subscription; ask about a one-time purchase by its own id.
-                """
+            discussion: SubjectID.forms
         )
     )
     var id: String
@@ -54,7 +49,7 @@ struct SubjectOptions: ParsableArguments {
 
 /// Whether a question about a customer is about a single subscription.
 struct AloneOption: ParsableArguments {
-    @Flag(help: "Only the subscription that ID belongs to, not the customer's other subscriptions.")
+    @Flag(help: "\(SubjectID.meaningOfAlone)")
     var alone = false
 }
 

@@ -37,18 +37,16 @@ extension LedgerRoutes {
     ) {
         let path = "/v1/\(subjects.rawValue)/:\(subjects.idName)/\(Asked.name)"
         on(.get, path, of: router, for: .support) { call in
-            let values = try call.values(of: Asked.self)
             let subject = try call.subject(subjects.idName, alone: subjects == .subscriptions)
-            try await audit(call, Asked.name, about: subject.id)
             let (now, zone) = (clock(), try call.zone())
-            let asked = QuestionInput(
-                subject,
+            let asked = try call.input(
+                of: Asked.self,
+                about: subject,
+                and: [.minPosition],
                 now: now,
-                at: try call.instant(.at, now: now, in: zone),
-                knownAt: try call.knownAt(now: now, in: zone) ?? .latest,
-                values: values,
                 sandbox: sandbox
             )
+            try await audit(call, Asked.name, about: subject.id)
             try await waitForPosition(of: call)
             return try await QuestionZone.$shown.withValue(zone) {
                 try await ledger.log.onOneConnection {
@@ -103,33 +101,4 @@ extension LedgerRoutes {
 
     /// The interval at which the log is checked for a position.
     private static let positionInterval = Duration.milliseconds(50)
-}
-
-extension Call {
-    /// The values of a question's own parameters.
-    fileprivate func values<Asked: Question>(
-        of _: Asked.Type
-    ) throws -> [QuestionParameter: [String]] {
-        let own = QuestionParameter.allCases.filter { Asked.parameters[$0] != nil }
-            .compactMap { QueryParameter(rawValue: $0.rawValue) }
-        try check([.at, .knownAt, .tz, .environment, .minPosition] + own)
-        var values: [QuestionParameter: [String]] = [:]
-        for name in own {
-            guard let parameter = QuestionParameter(rawValue: name.rawValue) else { continue }
-            let given =
-                Asked.repeated.contains(parameter)
-                ? try queries(name) : try query(name).map { [$0] } ?? []
-            guard !given.isEmpty else { continue }
-            values[parameter] = given
-            guard let words = parameter.words,
-                let wrong = given.first(where: { !words.contains($0) })
-            else { continue }
-            throw Problem(
-                query: "\(name) is \"\(wrong.prefix(64))\"; expected "
-                    + words.joined(separator: ", ") + "."
-            )
-        }
-        if let fault = Asked.fault(values) { throw Problem(query: fault + ".") }
-        return values
-    }
 }

@@ -26,16 +26,25 @@ extension LedgerRoutes {
     ///   or that cannot be parsed.
     func reportQuestion(of call: Call, _ source: some ParameterSource) throws -> ReportQuestion {
         try source.check(ReportQuestion.parameters)
-        let name = try call.parameter("name")
-        guard let report = Report.named(name) else {
+        let report = try Report.all.one(named: try call.parameter("name"))
+        return try ReportQuestion(report, source, now: clock())
+    }
+}
+
+extension [Report] {
+    /// The report of that name.
+    ///
+    /// - Throws: `Problem` 404 if none of these has it.
+    func one(named name: String) throws(Problem) -> Report {
+        guard let report = first(where: { $0.name == name }) else {
             throw Problem(
                 .notFound,
                 "unknown-report",
                 "Unknown report \"\(name.prefix(64))\"; expected one of: "
-                    + Report.all.map(\.name).joined(separator: ", ") + "."
+                    + map(\.name).joined(separator: ", ") + "."
             )
         }
-        return try ReportQuestion(report, source, now: clock())
+        return report
     }
 }
 
@@ -52,7 +61,7 @@ extension ReportQuestion {
     ///   - source: Holds the parameters.
     ///   - now: Our clock.
     /// - Throws: `Problem` 400 for one that cannot be parsed.
-    fileprivate init(_ report: Report, _ source: some ParameterSource, now: Instant) throws {
+    init(_ report: Report, _ source: some ParameterSource, now: Instant) throws {
         self.init(report)
         from = try source.instant(.from, now: now, in: .utc)
         to = try source.instant(.to, now: now, in: .utc)
