@@ -83,10 +83,7 @@ actor DeliveryQueue {
     private var reader: CheckedContinuation<Void, Never>?
     /// Why the webhook should be paused; nil if it should not.
     private(set) var pauseReason: String?
-    /// Messages that were delivered.
-    private(set) var delivered: Int64 = 0
-    /// Attempts that failed.
-    private(set) var failed: Int64 = 0
+    private var counts: (delivered: Int64, failed: Int64) = (0, 0)
 
     init(limits: Limits, clock: @escaping @Sendable () -> Instant) {
         (self.limits, self.clock) = (limits, clock)
@@ -198,7 +195,7 @@ actor DeliveryQueue {
         switch ending {
         case .nothing: remove(number)
         case .sent(.accepted):
-            delivered += 1
+            counts.delivered += 1
             failuresInRow = 0
             if probe != nil { recover() }
             remove(number)
@@ -220,7 +217,7 @@ actor DeliveryQueue {
     private func fail(_ number: Int, _ message: Message, _ why: String, _ asked: Instant?) {
         var message = message
         let now = clock()
-        failed += 1
+        counts.failed += 1
         failuresInRow += 1
         message.delivery.failure = why
         message.isChanged = true
@@ -322,6 +319,12 @@ actor DeliveryQueue {
         if message.delivery.attempts > 0 || probe != nil { return true }
         guard let first = lines[message.delivery.key]?.first, first != number else { return false }
         return messages[first].map { $0.delivery.attempts > 0 } ?? false
+    }
+
+    /// How many messages were delivered and how many attempts failed since the last call.
+    func takeCounts() -> (delivered: Int64, failed: Int64) {
+        defer { counts = (0, 0) }
+        return counts
     }
 
     /// Whether there is a message that may be sent now.

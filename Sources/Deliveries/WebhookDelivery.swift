@@ -62,6 +62,7 @@ struct WebhookDelivery: Sendable {
         } catch {
             end = .failure(error)
         }
+        await tell(queue)
         // What was delivered until now is stored also if this task was cancelled.
         let settled = await Task { await settledAtEnd(queue, consumer) }.value
         await sender.close()
@@ -184,12 +185,9 @@ struct WebhookDelivery: Sendable {
 
     // Stores what was delivered, and looks whether the webhook is still as it was.
     private func keep(_ queue: DeliveryQueue, _ consumer: Consumer) async throws -> End? {
-        var told: (delivered: Int64, failed: Int64) = (0, 0)
         while !Task.isCancelled {
             do { try await Task.sleep(for: WebhookDelivery.settleInterval) } catch { return nil }
-            let now = (delivered: await queue.delivered, failed: await queue.failed)
-            onProgress(now.delivered - told.delivered, now.failed - told.failed)
-            told = now
+            await tell(queue)
             do {
                 try await settle(queue, consumer)
                 guard let alerts = try await ledger.log.waitingAlerts(of: webhook, as: consumer)
@@ -201,6 +199,11 @@ struct WebhookDelivery: Sendable {
             if let reason = await queue.pauseReason { return .paused(reason) }
         }
         return nil
+    }
+
+    private func tell(_ queue: DeliveryQueue) async {
+        let (delivered, failed) = await queue.takeCounts()
+        onProgress(delivered, failed)
     }
 
     private func settle(_ queue: DeliveryQueue, _ consumer: Consumer) async throws {

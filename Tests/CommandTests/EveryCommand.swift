@@ -96,7 +96,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         webhooks add hook https://127.0.0.1:9 --allow-private      | 0  | 0
         webhooks rotate hook                                       | 0  | 0
         webhooks pause hook                                        | 0  | 0
-        webhooks replay hook --given-up                            | 0  | 0
+        webhooks replay hook                                       | 0  | 0
         webhooks test hook                                         | 75 | 75
         webhooks deliver --once                                    | 0  | 0
         webhooks remove hook                                       | 0  | 0

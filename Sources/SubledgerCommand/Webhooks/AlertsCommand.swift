@@ -12,7 +12,7 @@ struct AlertsCommand: AsyncParsableCommand {
             `subledger serve` looks every minute: a burst of refunds, no notifications for a day, \
             Apple refusing to answer, tables that lag behind, clocks that differ, a paused webhook; \
             and once a day whether the answers agree with Apple's statements. An alert is raised once, \
-            until it is over, and is sent to webhooks that were added with --alerts.
+            until it is over, and is sent to the webhooks that receive alerts.
             """
     )
 

@@ -5,6 +5,7 @@ import Deliveries
 import EventLog
 import Events
 import Subledger
+import Synchronization
 
 struct WebhookPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -114,14 +115,11 @@ struct WebhookTestCommand: AsyncParsableCommand {
 extension WebhooksCommand {
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send effects again: those that were given up, or all after a place.",
+            abstract: "Send again what was given up, or everything after a place.",
             discussion: "They come under the same webhook-id as before."
         )
 
         @OptionGroup var webhook: WebhookName
-
-        @Flag(help: "Send again what was given up.")
-        var givenUp = false
 
         @Option(
             help: ArgumentHelp(
@@ -142,8 +140,8 @@ extension WebhooksCommand {
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
-            guard [givenUp, after != nil, since != nil].count(where: \.self) == 1 else {
-                throw ValidationError("one of --given-up, --after and --since is expected")
+            guard after == nil || since == nil else {
+                throw ValidationError("--after and --since exclude each other")
             }
             if let after, after != "beginning" {
                 guard !after.isEmpty, CommitCursor(after) != nil else {
@@ -159,7 +157,7 @@ extension WebhooksCommand {
             let log = try await database.openLog()
             let known = try await webhook.find(in: log)
             let words: String
-            if givenUp {
+            if after == nil, since == nil {
                 let count = try await log.replayGivenUp(of: known)
                 words = "\(counted(count, "message")) will be sent again"
             } else {
@@ -215,9 +213,13 @@ struct WebhookDeliverCommand: AsyncParsableCommand {
     func run() async throws {
         let log = try await database.openLog()
         let ledger = Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
-        let webhooks = Webhooks(ledger, concurrency: concurrency) { notice in
-            Terminal.write("subledger: \(notice)")
-        }
+        let sums = Sums()
+        let webhooks = Webhooks(
+            ledger,
+            concurrency: concurrency,
+            onProgress: { sums.add($1) },
+            onNotice: { Terminal.write("subledger: \($0)") }
+        )
         Interrupt.heed()
         let stop = StopFlag()
         let watching = Task {
@@ -235,6 +237,25 @@ struct WebhookDeliverCommand: AsyncParsableCommand {
             await webhooks.run(until: stop)
         }
         await log.close()
+        Terminal.print(sums.words)
         if once, stop.isSet { throw Exit.interrupted }
+    }
+}
+
+/// What was sent, to all webhooks.
+private final class Sums: Sendable {
+    private let sum = Mutex<(delivered: Int64, failed: Int64)>((0, 0))
+
+    func add(_ progress: Webhooks.Progress) {
+        sum.withLock { sum in
+            sum.delivered += progress.delivered
+            sum.failed += progress.failed
+        }
+    }
+
+    var words: String {
+        let sum = sum.withLock { $0 }
+        return "delivered \(counted(Int(sum.delivered), "message")); "
+            + "\(counted(Int(sum.failed), "attempt")) failed"
     }
 }

@@ -17,7 +17,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
             Each effect comes at least once, under the same webhook-id, and in order for a \
             subscription. What is not answered with 2xx within 10 seconds comes again for three \
-            days, and is then given up until `webhooks replay --given-up`. A receiver that accepts \
+            days, and is then given up until `webhooks replay`. A receiver that accepts \
             nothing for three days is paused, and continues where it stopped.
             """,
         subcommands: [
