@@ -21,35 +21,39 @@ package struct AlertDocument: Codable, Sendable {
     /// The document of an alert.
     package init(_ alert: Alert) {
         (id, self.alert, subject) = (alert.id, alert.kind, alert.subject)
-        (message, whatToDo) = (alert.message, alert.kind.whatToDo)
+        (message, whatToDo) = (alert.message, alert.kind.whatToDo(about: alert.subject))
         (raisedAt, resolvedAt) = (alert.raisedAt, alert.resolvedAt)
     }
 }
 
 extension Alert.Kind {
     /// What to do about it.
-    package var whatToDo: String {
+    ///
+    /// - Parameter subject: What the alert is about.
+    /// - Returns: The sentences.
+    package func whatToDo(about subject: String) -> String {
         switch self {
         case .refundsBurst:
-            "Read `subledger report refunds --by day` and the newest refunds: a broken release, a "
-                + "wrong price or an outage make customers ask for their money back."
+            "Run `subledger report refunds --by week` and `--by product`: a broken release, a wrong "
+                + "price or an outage makes customers ask for refunds."
         case .notificationsSilent:
-            "Check the URL of notifications in App Store Connect, and `subledger doctor --poll`: it "
-                + "asks Apple for a test notification. `serve --poll` fetches what was missed."
+            "Check the notification URL in App Store Connect, then run `subledger doctor "
+                + "--ask-apple`, which asks Apple for a test notification. `subledger serve --poll` "
+                + "fetches what was missed."
         case .drift:
-            "Read `subledger report drift`: it lists each statement of Apple beside ours. Answers of "
-                + "these subscriptions may be wrong."
+            "Run `subledger report drift`: it lists each statement of Apple beside ours. Answers "
+                + "about these subscriptions may be wrong."
         case .appleRefused:
-            "Run `subledger doctor --poll`: it checks the key, its id and issuer with one question "
-                + "to Apple. Until it is mended, nothing that was missed is fetched."
+            "Run `subledger doctor --ask-apple`: it checks the key, the key id and the issuer id. "
+                + "Until this is corrected, nothing that was missed is fetched."
         case .followerBehind:
-            "Read `subledger tables`: reports and views lack the newest events until the tables have "
+            "Run `subledger tables`: reports and views lack the newest events until the tables have "
                 + "caught up. Check that `subledger follow` or `serve --follow` runs."
         case .clockSkew:
             "Synchronise the clocks of this machine and of the database server (NTP)."
         case .webhookPaused:
-            "Mend the receiver, then `subledger webhooks pause NAME --off`: it continues where it "
-                + "stopped, and nothing is lost."
+            "Repair the receiver, then run `subledger webhooks pause \(subject) --off`: it continues "
+                + "where it stopped."
         }
     }
 }

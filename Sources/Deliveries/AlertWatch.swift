@@ -191,8 +191,8 @@ package final class AlertWatch: Sendable {
         try await set(
             .clockSkew,
             abs(ahead) > limits.skew
-                ? "the clock of the database server is \(Int(ahead.rounded())) s ahead of this "
-                    + "machine's" : nil
+                ? "the clock of the database server is \(Int(abs(ahead).rounded())) s "
+                    + "\(ahead > 0 ? "ahead of" : "behind") this machine's" : nil
         )
     }
 }

@@ -44,7 +44,9 @@ package struct Forwarding: Sendable {
                     separator: ",",
                     omittingEmptySubsequences: false
                 ) {
-                    let named = StoreEnvironment.named.first { $0.word == word }
+                    let named = StoreEnvironment.named.first {
+                        $0 == StoreEnvironment.inAnyCase(String(word))
+                    }
                     guard !word.isEmpty, named == nil ? bundleId == nil : environment == nil else {
                         throw WebhookFault(
                             "'\(text)': before the = at most one environment and one bundle id are "
@@ -165,11 +167,14 @@ package struct Forwarding: Sendable {
                         case .gone: ("it answered 410", nil)
                         }
                     guard outcome != .accepted else { return relay.id }
-                    onFault(target, why)
                     let next = RetrySchedule.next(
                         after: relay.attempts + 1,
                         at: clock(),
                         asked: asked
+                    )
+                    onFault(
+                        target,
+                        why + (next == nil ? "; it was given up, and stays in operation.relay" : "")
                     )
                     try await ledger.log.failed(relay, why, next: next)
                     return nil

@@ -64,7 +64,7 @@ final class MessageSender: Sendable {
             case 410: return .gone
             case 300..<400:
                 return .refused(
-                    "it answered \(reply.status), a redirect, which is not followed",
+                    "it answered \(reply.status), a redirect, which is not followed; use the URL to which it leads",
                     retryAt: nil
                 )
             case let status: return .refused("it answered \(status)", retryAt: reply.retryAfter)

@@ -32,8 +32,7 @@ package struct ReceiverAddress: Hashable, Sendable {
         }
         guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
             throw WebhookFault(
-                "the URL must contain no user, password or fragment; a receiver recognises messages "
-                    + "by their signature"
+                "the URL must contain no user, password or fragment"
             )
         }
         guard scheme == "https" || allowsPrivate else {
@@ -80,8 +79,8 @@ package struct ReceiverAddress: Hashable, Sendable {
             guard let address = PeerAddress(entry.pointee.ai_addr) else { continue }
             guard allowsPrivate || address.isPublic else {
                 throw WebhookFault(
-                    "the host \(host) is at \(address.text), which is no public address; "
-                        + "--allow-private permits it"
+                    "the host \(host) is at \(address.text), which is not a public address; to permit "
+                        + "it, add the webhook with --allow-private"
                 )
             }
             if !addresses.contains(address.text) { addresses.append(address.text) }

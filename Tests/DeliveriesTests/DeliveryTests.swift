@@ -149,7 +149,7 @@ struct DeliveryTests {
                     let alert = try #require(listener.accepted.first)
                     #expect(alert.member("alert") == "webhook-paused")
                     #expect(alert.member("subject") == "hook")
-                    #expect(alert.member("whatToDo").contains("--off"))
+                    #expect(alert.member("whatToDo").contains("pause hook --off"))
                     #expect(alert.id.hasPrefix("alert:"))
 
                     receiver.behave { _, _ in 200 }

@@ -97,6 +97,7 @@ struct MessageTests {
         let both = try Forwarding.Target("com.example.app,Sandbox=https://example.com/a?b=c")
         #expect(both.bundleId == "com.example.app" && both.environment == .sandbox)
         #expect(both.address.url == "https://example.com/a?b=c")
+        #expect(try Forwarding.Target("sandbox=https://example.com").environment == .sandbox)
         let plain = try Forwarding.Target("http://127.0.0.1:9/x")
         #expect(plain.bundleId == nil && plain.environment == nil)
         for text in ["", "Sandbox=", "Sandboxhttps://a", "a,b=https://a", ",=https://a", "ftp://a"]

@@ -256,7 +256,7 @@ struct ServedDeliveryTests {
             try await watch.checkDrift()
             let listed = try await run(settings, "alerts", "--all")
             #expect(listed.code == 0 && listed.output.contains("apple-refused: Apple answered 401"))
-            #expect(listed.output.contains("subledger doctor --poll"))
+            #expect(listed.output.contains("subledger doctor --ask-apple"))
         }
     }
 

@@ -128,7 +128,10 @@ extension ConsumerPlace {
             "consumers",
             "\(first.name) has not moved for \(durationWords(first.idleSeconds)), and is "
                 + "\(behind)\(more)",
-            "start its reader again, or remove it with `subledger consumers remove`"
+            first.name.hasPrefix(Webhook.consumerPrefix)
+                ? "`subledger webhooks` prints why it stopped, and `subledger webhooks pause NAME --off` "
+                    + "continues"
+                : "start its reader again, or remove it with `subledger consumers remove`"
         )
     }
 }

@@ -12,12 +12,12 @@ struct AppleCommand: ParsableCommand {
             "Change something at Apple: extend subscriptions, answer refunds, assign seats.",
         discussion: """
             Without --execute, a command only prints the request that it would send, and checks \
-            what Apple knows now. With --execute, it sends the request once: a request that Apple \
-            does not answer is not repeated. Only these commands change anything at Apple, and \
-            `subledger serve --answer-consumption`.
+            what Apple knows now. With --execute, it sends the request once and does not repeat \
+            it; only `consumption --auto` tries again. Only these commands change anything at \
+            Apple, and `subledger serve --answer-consumption`.
 
             The key and the settings are those of `subledger poll`. No database is needed: the \
-            changes arrive as notifications. Only `apple consumption --auto` and --list read one.
+            changes arrive as notifications. Only `consumption --auto` and --list use one.
             """,
         subcommands: [
             ExtendCommand.self, ExtendAllCommand.self, ExtensionStatusCommand.self,

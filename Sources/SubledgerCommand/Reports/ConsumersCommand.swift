@@ -52,6 +52,15 @@ extension ConsumersCommand {
 
         @OptionGroup var database: DatabaseOptions
 
+        func validate() throws {
+            guard name.hasPrefix(Webhook.consumerPrefix) else { return }
+            let webhook = name.dropFirst(Webhook.consumerPrefix.count)
+            throw ValidationError(
+                "\(name.harmless) keeps the place of a webhook; `subledger webhooks remove "
+                    + "\(String(webhook).harmless)` removes both"
+            )
+        }
+
         func run() async throws {
             let log = try await database.openLog(EventLog.Options())
             let result: Result<Bool, EventLogError>

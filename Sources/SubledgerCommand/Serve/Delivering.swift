@@ -52,7 +52,7 @@ extension ServePlan {
         guard !forward.isEmpty else { return nil }
         return Forwarding(ledger, to: forward) { target, why in
             logger.warning(
-                "a notification was not forwarded, and is sent again",
+                "a notification was not forwarded",
                 metadata: ["receiver": "\(target.address.url)", "error": "\(why)"]
             )
         }

@@ -185,8 +185,9 @@ struct ServeCommand: AsyncParsableCommand {
             "Forward what Apple sends, byte for byte, to this URL; repeat for more.",
             discussion: """
                 Sandbox=URL forwards only notifications of the sandbox, com.example.app=URL those of \
-                one app, com.example.app,Sandbox=URL both. What is not accepted is sent again for \
-                three days; Apple gets its answer before.
+                one app, com.example.app,Sandbox=URL both. What a receiver does not accept is \
+                sent again for three days, then given up. Apple's answer does not wait for the \
+                receivers.
                 """,
             valueName: "receiver"
         )

@@ -38,8 +38,9 @@ struct WebhookRotateCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Give a webhook a new secret, and print it.",
         discussion: """
-            The secret before also signs for a time, so that the receiver can change to the new one \
-            without refusing a message.
+            The previous secret also signs for the time of --keep, so that the receiver can change \
+            without refusing a message. After a leak, use --keep 0. A second rotation ends the \
+            secret before the previous one at once.
             """
     )
 
@@ -166,8 +167,8 @@ extension WebhooksCommand {
                     throw webhook.unknown
                 }
                 words =
-                    "\(known.name) begins again after "
-                    + (cursor == .beginning ? "the beginning" : "\(cursor)")
+                    "\(known.name) sends everything again "
+                    + (cursor == .beginning ? "from the beginning" : "after \(cursor)")
             }
             await log.close()
             Terminal.print(words)
@@ -196,7 +197,7 @@ struct WebhookDeliverCommand: AsyncParsableCommand {
             "`subledger serve` does the same. Of several processes, one delivers to a webhook."
     )
 
-    @Flag(help: "End once everything that the log has now is delivered or given up.")
+    @Flag(help: "End once everything in the log is delivered or given up, or a webhook is paused.")
     var once = false
 
     @Option(help: "The most messages that are sent to one webhook at the same time. Default: 64.")

@@ -17,8 +17,8 @@ struct WebhooksCommand: AsyncParsableCommand {
 
             Each effect comes at least once, under the same webhook-id, and in order for a \
             subscription. What is not answered with 2xx within 10 seconds comes again for three \
-            days, and is then given up until `webhooks replay`. A receiver that accepts \
-            nothing for three days is paused, and continues where it stopped.
+            days, and is then given up until `webhooks replay`. A receiver that does not \
+            accept anything for three days is paused, and continues where it stopped.
             """,
         subcommands: [
             WebhookAddCommand.self, WebhookListCommand.self, WebhookPauseCommand.self,
@@ -308,6 +308,7 @@ struct WebhookRemoveCommand: AsyncParsableCommand {
     func run() async throws {
         let log = try await database.openLog()
         let isThere = try await log.removeWebhook(named: webhook.name)
+        try await log.resolve(.webhookPaused, about: webhook.name)
         await log.close()
         guard isThere else { throw webhook.unknown }
         Terminal.print("removed \(webhook.name)")
