@@ -74,7 +74,7 @@ struct OperationsTests {
                 }
                 let page = try await console.get("/console/operations", cookie: cookie)
                 let checks = await DatabaseChecks(of: ledger).run()
-                #expect(checks.count == 11)
+                #expect(checks.count == 12)
                 for check in checks {
                     let name: HTML = "<th scope=\"row\">\(check.check)</th>"
                     #expect(page.text.contains(name.text), "\(check)")

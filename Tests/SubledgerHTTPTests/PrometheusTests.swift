@@ -131,7 +131,7 @@ struct PrometheusTests {
         async throws
     {
         let yaml = try await AlertScenarios.printedRules()
-        #expect(yaml.matches(of: /- alert:/).count == 15)
+        #expect(yaml.matches(of: /- alert:/).count == 16)
         guard Acceptance.isRunning, let promtool = AlertScenarios.promtool() else { return }
         let folder = try TestFolder()
         let file = try folder.write("alerts.yml", Data(yaml.utf8))
