@@ -133,7 +133,7 @@ struct ServedDeliveryTests {
     @Test func `processes killed again and again lose nothing and keep the order`() async throws {
         let seed: UInt64 = 20_261_129
         var random = TestSupport.SeededGenerator(seed: seed)
-        let waits = (0..<8).map { _ in Int.random(in: 1...40, using: &random) }
+        let waits = (0..<5).map { _ in Int.random(in: 1...40, using: &random) }
         try await withLedger(lanes: 1, count: 20) { ledger, settings in
             try await Receiver.with { receiver in
                 receiver.refuseOnce(every: 7)
