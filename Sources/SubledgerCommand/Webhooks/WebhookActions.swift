@@ -212,6 +212,7 @@ struct WebhookDeliverCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        Allocator.boundFreeMemory()
         let log = try await database.openLog()
         let ledger = Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         let sums = Sums()
