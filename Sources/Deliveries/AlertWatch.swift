@@ -156,8 +156,7 @@ package final class AlertWatch: Sendable {
             .drift,
             different > 0
                 ? "\(different) of \(found.checked) of Apple's statements differ from what the ledger "
-                    + "computes; the first is about \(found.drift.first?.originalTransactionId ?? "")"
-                : nil
+                    + "computes" : nil
         )
     }
 

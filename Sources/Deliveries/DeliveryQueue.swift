@@ -9,8 +9,9 @@ internal import NIOCore
 /// same time. A message that failed waits, and those behind it, but nobody else. The place moves past
 /// a message once it was delivered, or is stored as one that still has to be.
 ///
-/// While nothing is accepted at all, one message at a time is tried, and no more are read: the
-/// attempts of a receiver that is down do not count against single messages.
+/// While no message is accepted that was not sent before, one at a time is tried, and no more are
+/// read: the attempts of a receiver that is down do not count against single messages. Messages that
+/// failed before say nothing about the receiver, because it may refuse only them.
 actor DeliveryQueue {
     /// The limits of what is in memory.
     struct Limits: Sendable {
@@ -48,14 +49,16 @@ actor DeliveryQueue {
     private struct Message {
         var delivery: PendingMessage
         var body: [UInt8]?
+        /// When it was read; nil if it was stored before.
+        var readAt: Instant?
         var isStored = false
         var isChanged = false
     }
 
-    /// Failures in a row, without a success, after which a receiver is down.
+    /// First attempts that failed in a row, without a success, after which a receiver is down.
     private static let failuresMax = 20
     /// Milliseconds between attempts while it is down, at first and at most.
-    private static let probes: ClosedRange<Int64> = 2000...300_000
+    private static let probes: ClosedRange<Int64> = 2000...60_000
     /// Milliseconds after which a body is made again instead of kept: what is erased meanwhile is not
     /// sent.
     private static let bodyAge: Int64 = 60_000
@@ -120,7 +123,11 @@ actor DeliveryQueue {
     func take(_ read: [Read], upTo end: CommitCursor) {
         for item in read {
             lastNumber += 1
-            messages[lastNumber] = Message(delivery: item.delivery, body: item.body)
+            messages[lastNumber] = Message(
+                delivery: item.delivery,
+                body: item.body,
+                readAt: clock()
+            )
             open.insert(lastNumber)
             window.append((lastNumber, item.cursor))
             queue(lastNumber, key: item.delivery.key, due: nil)
@@ -172,15 +179,19 @@ actor DeliveryQueue {
 
     // What waited for long, behind others of a slow receiver, is made again.
     private func isFresh(_ message: Message) -> Bool {
-        clock().milliseconds - message.delivery.firstSentAt.milliseconds < DeliveryQueue.bodyAge
+        guard let readAt = message.readAt else { return false }
+        return clock().milliseconds - readAt.milliseconds < DeliveryQueue.bodyAge
     }
 
     private func nextKey() -> String? {
         guard inFlight < limits.concurrency else { return nil }
         if let probe {
             guard inFlight == 0, probe.at <= clock() else { return nil }
-            let first = waiting.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
-            guard let key = first ?? ready.popFirst() else { return nil }
+            // One that was never sent says more than one that failed; of these, each in its turn.
+            let key =
+                ready.popFirst()
+                ?? waiting.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
+            guard let key else { return nil }
             waiting[key] = nil
             isProbing = true
             return key
@@ -197,7 +208,7 @@ actor DeliveryQueue {
         case .sent(.accepted):
             counts.delivered += 1
             failuresInRow = 0
-            if probe != nil { recover() }
+            (probe, isProbing) = (nil, false)
             remove(number)
         case .sent(.refused(let why, let asked)): fail(number, message, why, asked)
         case .sent(.gone):
@@ -218,18 +229,24 @@ actor DeliveryQueue {
         var message = message
         let now = clock()
         counts.failed += 1
-        failuresInRow += 1
+        if message.delivery.attempts == 0 {
+            failuresInRow += 1
+            message.delivery.firstSentAt = now
+        }
         message.delivery.failure = why
         message.isChanged = true
         if failuresInRow >= DeliveryQueue.failuresMax {
-            probe = later(probe, at: now)
-            if message.delivery.firstSentAt.milliseconds <= now.milliseconds
-                - RetrySchedule.patience
-            {
+            let probe = later(probe, at: now, asked)
+            self.probe = probe
+            let start = now.milliseconds - RetrySchedule.patience
+            if message.delivery.firstSentAt.milliseconds <= start {
                 pauseReason = "it accepted nothing for three days; the last attempt: \(why)"
             }
             message.delivery.attempts = max(1, message.delivery.attempts)
-            message.delivery.nextAttemptAt = probe?.at
+            message.delivery.nextAttemptAt = max(
+                probe.at,
+                message.delivery.nextAttemptAt ?? probe.at
+            )
         } else {
             message.delivery.attempts += 1
             message.delivery.nextAttemptAt = RetrySchedule.next(
@@ -250,7 +267,8 @@ actor DeliveryQueue {
     // Only what was sent to find out whether it is back makes the wait longer.
     private func later(
         _ probe: (delay: Int64, at: Instant)?,
-        at now: Instant
+        at now: Instant,
+        _ asked: Instant?
     ) -> (delay: Int64, at: Instant) {
         var delay = DeliveryQueue.probes.lowerBound
         if let probe {
@@ -258,14 +276,8 @@ actor DeliveryQueue {
             delay = min(2 * probe.delay, DeliveryQueue.probes.upperBound)
         }
         isProbing = false
-        return (delay, Instant(milliseconds: now.milliseconds + delay))
-    }
-
-    // What waited while the receiver was down does not wait for its own time.
-    private func recover() {
-        (probe, isProbing) = (nil, false)
-        for key in waiting.keys.sorted() { ready.append(key) }
-        waiting = [:]
+        let due = Instant(milliseconds: now.milliseconds + delay)
+        return (delay, max(due, RetrySchedule.bounded(asked, at: now) ?? due))
     }
 
     private func remove(_ number: Int, isDone: Bool = true) {

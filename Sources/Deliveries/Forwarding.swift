@@ -95,7 +95,7 @@ package struct Forwarding: Sendable {
     /// - Throws: `EventLogError`.
     package func take(_ body: [UInt8], _ ingestion: Ledger.Ingestion) async throws(EventLogError) {
         let fact = ingestion.facts.first
-        let urls = targets.filter { $0.receives(fact) }.map(\.address.url)
+        let urls = Set(targets.filter { $0.receives(fact) }.map(\.address.url)).sorted()
         guard !urls.isEmpty else { return }
         try await ledger.log.relay(body, to: urls, about: fact?.stream)
     }

@@ -23,7 +23,11 @@ enum RetrySchedule {
         // Up to a tenth later, so that what failed together does not come again together.
         let wait = seconds[attempts - 1] * 1000
         let due = now.milliseconds + wait + Int64.random(in: 0...(wait / 10))
-        let wanted = min(asked?.milliseconds ?? 0, now.milliseconds + askedMax)
-        return Instant(milliseconds: max(due, wanted))
+        return max(Instant(milliseconds: due), bounded(asked, at: now) ?? now)
+    }
+
+    /// When a receiver wants to be asked again, an hour from now at most.
+    static func bounded(_ asked: Instant?, at now: Instant) -> Instant? {
+        asked.map { min($0, Instant(milliseconds: now.milliseconds + askedMax)) }
     }
 }

@@ -133,6 +133,8 @@ struct DeliveryQueueTests {
         clock.advance(seconds: 301)
         let probe = try #require(await queue.next())
         await queue.end(probe.number, .sent(.accepted))
+        clock.advance(seconds: 301)
+        await queue.tick()
         var sent = Set([probe.messageId])
         while sent.count < 40 {
             let message = try #require(await queue.next())
@@ -156,6 +158,59 @@ struct DeliveryQueueTests {
         #expect(await queue.pauseReason?.contains("three days") == true)
         #expect((800..<1000).contains(failures))
         #expect(await queue.settlement().kept.count == 30)
+    }
+
+    @Test func `subscriptions that are always refused hold up no others`() async throws {
+        let queue = queue()
+        var accepted: Set<Int> = []
+        func send(seconds: Int) async {
+            for _ in 0..<seconds * 10 {
+                while await queue.hasMessage, let message = await queue.next() {
+                    let number = Int(message.messageId) ?? 0
+                    let isRefused = number <= 180 && number.isMultiple(of: 3)
+                    if !isRefused { accepted.insert(number) }
+                    await queue.end(
+                        message.number,
+                        .sent(isRefused ? .refused("it answered 422", retryAt: nil) : .accepted)
+                    )
+                }
+                if await !queue.hasMessage { clock.advance(seconds: 1) }
+                await queue.tick()
+                _ = await queue.settlement()
+            }
+        }
+        await take(queue, (1...180).map { ($0, $0) })
+        await send(seconds: 60)
+        #expect(accepted.count == 120)
+        // By now only messages are sent that were refused before.
+        await take(queue, (181...220).map { ($0, $0) })
+        await send(seconds: 1)
+        #expect(accepted.isSuperset(of: 181...220))
+        #expect(await queue.pauseReason == nil)
+    }
+
+    @Test func `a receiver that accepts one message in two seconds loses none`() async throws {
+        let queue = queue()
+        await take(queue, (1...600).map { ($0, $0) })
+        var (accepted, free): (Set<String>, Instant) = ([], clock.instant)
+        for _ in 0..<100_000 where accepted.count < 600 {
+            while await queue.hasMessage, let message = await queue.next() {
+                guard clock.instant >= free else {
+                    await queue.end(
+                        message.number,
+                        .sent(.refused("it answered 429", retryAt: nil))
+                    )
+                    continue
+                }
+                accepted.insert(message.messageId)
+                free = Instant(milliseconds: clock.instant.milliseconds + 2000)
+                await queue.end(message.number, .sent(.accepted))
+            }
+            #expect(await queue.settlement().kept.allSatisfy { $0.nextAttemptAt != nil })
+            clock.advance(seconds: 1)
+            await queue.tick()
+        }
+        #expect(accepted.count == 600)
     }
 
     /// Random faults: every message is accepted in the order of its subscription, and at each place

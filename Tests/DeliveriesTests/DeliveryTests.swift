@@ -111,6 +111,10 @@ struct DeliveryTests {
                     reason: ErasureReason("asked for it", by: "support"),
                     withSiblings: true
                 )
+                #expect(
+                    try await ledger.log.deliveries(of: "hook", isGivenUp: false).isEmpty,
+                    "the erasure removes what names the subscription"
+                )
                 let before = receiver.all.count
                 try await delivering(ledger) {
                     try await eventually("nothing waits") {

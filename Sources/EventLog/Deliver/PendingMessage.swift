@@ -276,7 +276,8 @@ private let keepDeliveries = """
     FROM unnest($2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::int[],
         $8::bigint[], $9::int[], $10::bigint[], $11::text[]) AS k (message_id, lane, commit_no,
         environment, original_transaction_id, ordinal, first_ms, attempts, next_ms, failure)
-    ON CONFLICT ON CONSTRAINT delivery_pkey DO UPDATE SET attempts = excluded.attempts,
+    ON CONFLICT ON CONSTRAINT delivery_pkey DO UPDATE SET first_sent_at = excluded.first_sent_at,
+        attempts = excluded.attempts,
         next_attempt_at = excluded.next_attempt_at, failure = excluded.failure
     """
 

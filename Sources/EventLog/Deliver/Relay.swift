@@ -148,17 +148,29 @@ extension EventLog {
         }
     }
 
-    /// Removes what is to be forwarded about a subscription; in the transaction of an erasure.
-    static func forgetRelays(
-        of stream: StreamID,
+    /// Removes what is to be forwarded about a subscription, and what names it if all of it is
+    /// erased; in the transaction of an erasure.
+    static func forgetDeliveries(
+        about target: ErasureTarget,
         in session: isolated PostgresSession
     ) throws {
+        let key: [PostgresValue] = [
+            .text(target.stream.environment.word), .text(target.stream.originalTransactionId),
+        ]
         try session.query(
             """
             DELETE FROM operation.relay
             WHERE environment = $1 AND original_transaction_id = $2
             """,
-            [.text(stream.environment.word), .text(stream.originalTransactionId)]
+            key
+        )
+        guard target.scope == .subscription else { return }
+        try session.query(
+            """
+            DELETE FROM operation.delivery
+            WHERE environment = $1 AND original_transaction_id = $2
+            """,
+            key
         )
     }
 }

@@ -264,7 +264,7 @@ private struct ErasureAttempt: Sendable {
     /// What it erased, and the ids and payloads that it removed.
     func run(in session: isolated PostgresSession) throws -> ErasedLane {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
-        if let target { try forget(target.stream, in: session) }
+        if let target { try forget(target, in: session) }
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
             lane: lane,
@@ -323,10 +323,10 @@ private struct ErasureAttempt: Sendable {
     }
 
     // What is kept of it next to the log.
-    private func forget(_ stream: StreamID, in session: isolated PostgresSession) throws {
-        try EventLog.forgetOrders(of: stream, lane: lane, in: session)
-        try EventLog.forgetConsumption(of: stream, lane: lane, in: session)
-        try EventLog.forgetRelays(of: stream, in: session)
+    private func forget(_ target: ErasureTarget, in session: isolated PostgresSession) throws {
+        try EventLog.forgetOrders(of: target.stream, lane: lane, in: session)
+        try EventLog.forgetConsumption(of: target.stream, lane: lane, in: session)
+        try EventLog.forgetDeliveries(about: target, in: session)
     }
 
     private func write(_ plan: AppendPlan, in session: isolated PostgresSession) throws {
