@@ -17,9 +17,10 @@ package enum Schema {
         package let check: String
         /// Indexes on large tables, built after the step, while appends continue.
         package let indexes: [Index]
-        /// The table of schema `operation` that is all it creates, with its schema; nil for others.
+        /// The table of schema `operation` that is all it creates or changes, with its schema; nil
+        /// for others.
         ///
-        /// Unlike the log it may be lost, and is created again.
+        /// Unlike the log it may be lost, and is created again, by all migrations that name it.
         package let workingTable: String?
 
         /// A step.
@@ -283,7 +284,8 @@ package enum Schema {
             version: 24,
             name: "v024-consumer-stream",
             sql: text("v024-consumer-stream.sql"),
-            check: text("check-v024-consumer-stream.sql")
+            check: text("check-v024-consumer-stream.sql"),
+            workingTable: "operation.consumer"
         ),
         Migration(
             version: 25,

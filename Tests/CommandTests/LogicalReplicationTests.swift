@@ -59,14 +59,16 @@ struct LogicalReplicationTests {
         try await copied.expect(0, "migrate")
         try await Self.expectEqual(source, copy)
 
-        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        // What was erased is not taken again, which is told by exit 65.
+        try await command.expect(65, simulation.arguments + [simulation.payloads])
         let outside = folder.path(of: "source.json")
         try await command.expect(0, "checkpoint", "--quiet", "--no-store", "--out", outside)
         try await Self.expectEqual(source, copy)
         try await copied.expect(0, "verify", "--against", outside)
         try await copied.expectSoundLog()
         #expect(try await copied.rebuiltDigest() == command.rebuiltDigest())
-        #expect(try await copied.expect(0, "migrate").contains("up to date"))
+        let again = try await copied.expect(0, "migrate")
+        #expect(again.contains("up to date"), "\(again)")
         try await Self.alterEvent(copy)
         try await copied.expect(3, "verify")
         try await command.expect(0, "verify")

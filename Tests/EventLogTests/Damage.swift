@@ -149,6 +149,10 @@ struct Damage: Sendable, CustomTestStringConvertible {
             mended: ["table operation.apple_order"]
         ),
         Damage(
+            sql: "DROP TABLE operation.consumer",
+            mended: ["table operation.consumer"]
+        ),
+        Damage(
             sql: "DROP TABLE operation.consumption",
             mended: ["table operation.consumption"]
         ),

@@ -194,12 +194,14 @@ extension EventLog {
     ///
     /// - Parameters:
     ///   - batch: The commits.
+    ///   - only: The one subscription to read; nil for all.
     ///   - state: The initial state of the fold.
     ///   - fold: Called once per subscription.
     /// - Returns: The state after the last one.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     package func foldHistories<State: Sendable>(
         touchedBy batch: CommitFeed.Batch,
+        only: StreamID? = nil,
         into state: State,
         _ fold: @escaping @Sendable (inout State, TouchedHistory) throws -> Void
     ) async throws(EventLogError) -> State {
@@ -208,7 +210,8 @@ extension EventLog {
             lane: identity.lanes[batch.lane],
             from: batch.before,
             to: Head(last),
-            keeping: .all
+            keeping: .all,
+            only: only
         )
         return try await reading("read what is new in lane \(batch.lane)") { session in
             try await session.atomically(.readOnlySnapshot) { session in

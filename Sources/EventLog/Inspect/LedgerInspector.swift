@@ -144,8 +144,10 @@ package struct LedgerInspector: Sendable {
                 let lanes = try AppliedSchema.identity(session).lanes
                 let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after
                 return try SchemaDifference.all(in: session).map(\.what)
-                    + AppliedSchema.lost(among: Schema.migrations, in: session)
-                    .compactMap(\.workingTable).map { "table \($0)" }
+                    + Set(
+                        AppliedSchema.lost(among: Schema.migrations, in: session)
+                            .compactMap(\.workingTable)
+                    ).sorted().map { "table \($0)" }
                     + functions.filter { try !$0.isThere(in: session) }
                     .map { "function \($0.name)" }
                     + FunctionSource.further(than: functions, in: session)

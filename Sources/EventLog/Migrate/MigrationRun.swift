@@ -152,7 +152,7 @@ struct MigrationRun: Sendable {
                 if applied > 0 {
                     changes.mended =
                         found.map(\.what) + replaced.map { "function \($0.name)" }
-                        + lost.compactMap(\.workingTable).map { "table \($0)" }
+                        + Set(lost.compactMap(\.workingTable)).sorted().map { "table \($0)" }
                 }
                 try apply(pending, lost, onto: applied, lanes, in: session)
                 changes.applied = pending.map {

@@ -136,6 +136,8 @@ struct TouchedScan: Sendable {
     let to: EventLog.Head
     let keeping: KeptRepetitions
     var isRecorded = false
+    /// The one stream to read; nil for all that the commits touched.
+    var only: StreamID?
 
     /// Streams whose events are held at once: about as many as in a part of a rebuild.
     private static let streamsMax = 500
@@ -157,7 +159,7 @@ struct TouchedScan: Sendable {
             """
         )
         var state = state
-        let streams = try touchedStreams(in: session)
+        let streams = try only.map { [$0] } ?? touchedStreams(in: session)
         for start in stride(from: 0, to: streams.count, by: TouchedScan.streamsMax) {
             let end = min(start + TouchedScan.streamsMax, streams.count)
             try self.fold(Array(streams[start..<end]), in: session) { try fold(&state, $0) }

@@ -90,14 +90,22 @@ package struct EffectReading: Sendable {
         let reading = try await EffectReading(ledger, after: .beginning)
         guard let batch = try await ledger.log.batch(ofCommit: named.commit, lane: named.lane)
         else { return nil }
-        return try await reading.effects(of: batch).first {
+        // A commit of an import has thousands of others.
+        return try await reading.effects(of: batch, only: named.stream).first {
             $0.stream == named.stream && $0.ordinal == named.ordinal
         }
     }
 
-    private func effects(of batch: CommitFeed.Batch) async throws -> [SubscriptionEffect] {
+    private func effects(
+        of batch: CommitFeed.Batch,
+        only: StreamID? = nil
+    ) async throws -> [SubscriptionEffect] {
         let context = FoldContext(catalogs: try await catalogs.history())
-        let found = try await log.foldHistories(touchedBy: batch, into: [StreamEffects]()) {
+        let found = try await log.foldHistories(
+            touchedBy: batch,
+            only: only,
+            into: [StreamEffects]()
+        ) {
             $0 += StreamEffects.all(of: $1, in: context)
         }
         return effects(of: batch, found)
