@@ -74,7 +74,9 @@ struct MessageMaker: Sendable {
         guard let named = message.effect else {
             return try await ledger.log.alert(ofMessage: message.messageId).flatMap(body(of:))
         }
-        return try await EffectReading.effect(named, of: ledger).flatMap(body(of:))
+        return try await EffectReading.effect(named, id: message.messageId, of: ledger).flatMap(
+            body(of:)
+        )
     }
 
     private static func json(_ value: some Encodable) throws -> [UInt8] {

@@ -89,6 +89,26 @@ struct DeliveryTests {
         }
     }
 
+    @Test func `a message that is made again has the same body`() async throws {
+        try await withLedger(lanes: 1, count: 6) { ledger, _ in
+            let webhook = Webhook(
+                name: "hook",
+                url: "https://example.com",
+                secrets: [WebhookSecret.random(.hmac).text]
+            )
+            let maker = MessageMaker(webhook)
+            for try await effect in ledger.effects(isFollowing: false) {
+                let message = DeliveryQueue.Assignment(
+                    number: 1,
+                    messageId: effect.id,
+                    effect: PendingMessage.Effect(effect),
+                    body: nil
+                )
+                #expect(try await maker.body(of: message, in: ledger) == maker.body(of: effect))
+            }
+        }
+    }
+
     @Test func `what was erased meanwhile is not sent, and the erasure is`() async throws {
         try await withLedger(lanes: 1, count: 3) { ledger, _ in
             try await Receiver.with { receiver in

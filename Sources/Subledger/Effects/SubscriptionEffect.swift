@@ -80,20 +80,40 @@ package struct EffectReading: Sendable {
 
     /// An effect that was read before; nil if what it was made from was erased since.
     ///
-    /// Its cursor names only the commit itself.
-    ///
+    /// - Parameters:
+    ///   - named: What names it.
+    ///   - id: Its id.
+    ///   - ledger: The ledger.
+    /// - Returns: The effect; its cursor names only the commit itself.
     /// - Throws: `EventLogError`.
     package static func effect(
         _ named: PendingMessage.Effect,
+        id: String,
         of ledger: Ledger
     ) async throws -> SubscriptionEffect? {
         let reading = try await EffectReading(ledger, after: .beginning)
         guard let batch = try await ledger.log.batch(ofCommit: named.commit, lane: named.lane)
         else { return nil }
-        // A commit of an import has thousands of others.
-        return try await reading.effects(of: batch, only: named.stream).first {
-            $0.stream == named.stream && $0.ordinal == named.ordinal
-        }
+        // A commit of an import has thousands of others, so these are not read: only the reader
+        // knows the number of the effect in its commit.
+        return try await reading.effects(of: batch, only: named.stream)
+            .first { $0.ordinal == named.ordinal }
+            .map { found in
+                SubscriptionEffect(
+                    id: id,
+                    stream: found.stream,
+                    bundleId: found.bundleId,
+                    customer: found.customer,
+                    appAccountToken: found.appAccountToken,
+                    change: found.change,
+                    position: found.position,
+                    recordedAt: found.recordedAt,
+                    events: found.events,
+                    commit: found.commit,
+                    ordinal: found.ordinal,
+                    cursor: found.cursor
+                )
+            }
     }
 
     private func effects(
