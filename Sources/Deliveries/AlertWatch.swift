@@ -1,5 +1,6 @@
 internal import EventLog
 package import Events
+internal import Foundation
 package import Subledger
 internal import Synchronization
 
@@ -29,9 +30,13 @@ package final class AlertWatch: Sendable {
     }
 
     private let limits: Limits
+    // Each machine has its own clock.
+    private let host: String
     private let state = Mutex(State())
 
     private struct State {
+        // Whether this process asks Apple: another one may ask, and be refused.
+        var asksApple = false
         // What Apple last refused; nil if it answered.
         var refusal: String?
         // The tables that lagged when it last looked.
@@ -49,16 +54,19 @@ package final class AlertWatch: Sendable {
     ///   - ledger: The ledger.
     ///   - hasTables: Whether tables are kept up to date, so that their lag counts.
     ///   - limits: From when on something is an alert.
+    ///   - host: The name of this machine.
     ///   - clock: Our clock.
     ///   - onFault: Receives why something could not be looked at.
     package init(
         _ ledger: Ledger,
         hasTables: Bool,
         limits: Limits = Limits(),
+        host: String = ProcessInfo.processInfo.hostName,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         onFault: @escaping @Sendable (any Error) -> Void
     ) {
         (self.ledger, self.hasTables, self.limits) = (ledger, hasTables, limits)
+        self.host = host
         (self.clock, self.onFault) = (clock, onFault)
     }
 
@@ -78,7 +86,7 @@ package final class AlertWatch: Sendable {
     ///
     /// - Parameter refusal: Why Apple refuses to answer; nil if it does not.
     package func noteApple(refusal: String?) {
-        state.withLock { $0.refusal = refusal }
+        state.withLock { ($0.asksApple, $0.refusal) = (true, refusal) }
     }
 
     /// Looks once at everything that is due.
@@ -161,7 +169,8 @@ package final class AlertWatch: Sendable {
     }
 
     private func refusal() async throws {
-        try await set(.appleRefused, state.withLock(\.refusal))
+        let (asksApple, refusal) = state.withLock { ($0.asksApple, $0.refusal) }
+        if asksApple { try await set(.appleRefused, refusal) }
     }
 
     private func tables() async throws {
@@ -189,6 +198,7 @@ package final class AlertWatch: Sendable {
         let ahead = try await ledger.log.watchedDatabase(clock).clockAheadSeconds
         try await set(
             .clockSkew,
+            about: host,
             abs(ahead) > limits.skew
                 ? "the clock of the database server is \(Int(abs(ahead).rounded())) s "
                     + "\(ahead > 0 ? "ahead of" : "behind") this machine's" : nil

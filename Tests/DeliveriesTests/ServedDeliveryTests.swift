@@ -245,6 +245,14 @@ struct ServedDeliveryTests {
             var alerts = try await ledger.log.alerts(isOpen: true, limit: 10)
             #expect(alerts.map(\.kind).contains(.appleRefused))
             #expect(Set(alerts.map(\.kind)).count == alerts.count)
+            // A service that does not ask Apple, on a machine with another clock, ends neither.
+            let other = AlertWatch(ledger, hasTables: true, host: "other") {
+                Issue.record("\($0)")
+            }
+            _ = try await ledger.log.raise(.clockSkew, about: "this", "75 s behind")
+            await other.look()
+            let kinds = try await ledger.log.alerts(isOpen: true, limit: 10).map(\.kind)
+            #expect(kinds.contains(.appleRefused) && kinds.contains(.clockSkew))
             watch.noteApple(refusal: nil)
             await watch.look()
             alerts = try await ledger.log.alerts(isOpen: true, limit: 10)
