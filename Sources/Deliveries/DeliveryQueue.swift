@@ -6,8 +6,8 @@ internal import NIOCore
 /// its place may move.
 ///
 /// Messages about a subscription are sent one after the other, in order; those about others at the
-/// same time. A message that failed waits, and those behind it, but nobody else. The place moves past
-/// a message once it was delivered, or is stored as one that still has to be.
+/// same time. A message that failed waits, and those behind it; others do not. The place moves past a
+/// message once it was delivered, or is stored as one that still has to be.
 ///
 /// While no message is accepted that was not sent before, one at a time is tried, and no more are
 /// read: the attempts of a receiver that is down do not count against single messages. Messages that

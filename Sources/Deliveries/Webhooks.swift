@@ -3,7 +3,7 @@ package import Events
 package import Subledger
 internal import Synchronization
 
-/// Delivers to all webhooks of a ledger, each by itself: a slow receiver holds up nobody else.
+/// Delivers to all webhooks of a ledger, each by itself: a slow receiver delays only its own webhook.
 ///
 /// Of several processes, one at a time delivers to a webhook; another one takes over when it ends.
 package struct Webhooks: Sendable {

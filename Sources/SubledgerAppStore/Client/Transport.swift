@@ -23,7 +23,7 @@ package final class Transport: Sendable {
         case timedOut
         /// It is longer than the limit.
         case tooLarge
-        /// There is no connection, for this reason.
+        /// The connection failed, for this reason.
         case unavailable(String)
     }
 

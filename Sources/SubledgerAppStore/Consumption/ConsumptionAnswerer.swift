@@ -22,7 +22,7 @@ package struct ConsumptionAnswerer: Sendable {
     /// Seconds from a round to the next, if nothing is committed.
     static let pauseSeconds = 60.0
     /// How far back the log is searched for requests, in milliseconds: twice the time that Apple
-    /// leaves, so that differing clocks hide none, and those that nobody answered are recorded.
+    /// leaves, so that clocks that differ hide none, and those without an answer are recorded.
     private static let searchedMilliseconds = 2 * ConsumptionRequest.answerMilliseconds
 
     /// The pauses after failures of one request.
@@ -106,7 +106,7 @@ package struct ConsumptionAnswerer: Sendable {
         }
     }
 
-    /// Apple's requests and their answers, newest first, with those that nobody has taken up.
+    /// Apple's requests and their answers, newest first, with those that were not taken up yet.
     ///
     /// - Parameters:
     ///   - log: Where they arrive.

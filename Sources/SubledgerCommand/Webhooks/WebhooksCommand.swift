@@ -44,7 +44,7 @@ struct WebhookName: ParsableArguments {
         return webhook
     }
 
-    /// That there is no webhook of that name.
+    /// The failure for an unknown name.
     var unknown: Failure {
         Failure(Exit.notFound, "unknown webhook \(name); `subledger webhooks` lists all webhooks")
     }

@@ -72,13 +72,13 @@ extension AgentAccess {
     ///   - name: The tool.
     ///   - arguments: Its arguments.
     /// - Returns: The result; what is wrong with the question is a result, too.
-    /// - Throws: `AgentFault` if there is no such tool.
+    /// - Throws: `AgentFault` if the tool is unknown.
     func call(_ name: String, _ arguments: [String: JSONTree]) async throws(AgentFault) -> JSONTree
     {
         guard let tool = tools.first(where: { $0.name == name }) else {
             throw AgentFault(
                 .invalidParameters,
-                "There is no tool \"\(name.prefix(64))\"; expected one of: "
+                "Unknown tool \"\(name.prefix(64))\"; expected one of: "
                     + tools.map(\.name).joined(separator: ", ") + "."
             )
         }
