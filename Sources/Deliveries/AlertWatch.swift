@@ -42,11 +42,15 @@ package final class AlertWatch: Sendable {
         // The tables that lagged when it last looked.
         var lagging: Set<String> = []
         var driftCheckedAt: Instant?
+        // Before then, the newest notification is not looked for.
+        var silenceDueAt: Instant?
     }
 
     /// How often most of it is looked at, and how often what reads the whole log, in milliseconds.
     private static let interval: Int64 = 60_000
     private static let driftInterval: Int64 = 86_400_000
+    /// How often the newest notification is looked for.
+    private static let silenceInterval: Int64 = 600_000
 
     /// A watch.
     ///
@@ -108,9 +112,16 @@ package final class AlertWatch: Sendable {
         }
     }
 
+    // Reads the newest events, and without a notification all of them.
     private func silence() async throws {
-        guard let newest = try await ledger.log.newestNotification(in: .production) else { return }
-        let isSilent = clock().milliseconds - newest.milliseconds > limits.silence
+        let now = clock()
+        guard state.withLock({ $0.silenceDueAt.map { $0 <= now } ?? true }) else { return }
+        let newest = try await ledger.log.newestNotification(in: .production)
+        let pause = newest == nil ? AlertWatch.driftInterval : AlertWatch.silenceInterval
+        state.withLock { $0.silenceDueAt = Instant(milliseconds: now.milliseconds + pause) }
+        guard let newest else { return }
+
+        let isSilent = now.milliseconds - newest.milliseconds > limits.silence
         try await set(
             .notificationsSilent,
             about: StoreEnvironment.production.word,
