@@ -76,7 +76,7 @@ struct AgentTests {
     private static let callFaults: [(String, Int, String)] = [
         (#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602, "name is not text"),
         (call(2, "state", "1"), -32602, "arguments is not an object"),
-        (call(3, "payments", "{}"), -32602, "no tool \"payments\"; expected one of: search,"),
+        (call(3, "payments", "{}"), -32602, "Unknown tool \"payments\"; expected one of: search,"),
     ]
 
     @Test func `faults of the protocol are answered with the codes of JSON-RPC`() async throws {
